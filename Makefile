@@ -1,0 +1,22 @@
+# The verbs of this repository, each one script. 'make help' lists them.
+export ARCH KDIR BASE SERIES TREE ONLY JOBS QUIETPERF_CACHE
+
+.DEFAULT_GOAL := help
+.PHONY: help run test shell tree export check-series
+
+help: ## this text
+	@echo 'make VERB [ARCH=x86_64|arm64] [KDIR=a kernel git tree] [BASE=a tarball]'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 18
+
+run: ## base, series, kernel, boot, KUnit and kselftests; one table
+	@scripts/run.sh
+test: ## what CI runs: the scripts, the series, both architectures
+	@scripts/test.sh
+shell: ## the patched kernel with a prompt
+	@scripts/shell.sh
+tree: ## the kernel git tree to work in, a commit for each patch
+	@scripts/tree.sh
+export: ## patches/ and the plain copies, from that tree
+	@scripts/export.sh
+check-series: ## the series by itself: applies three ways, round trip, checkpatch
+	@scripts/check-series.sh

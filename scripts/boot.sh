@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Usage: [SMP=2] [LIMIT=300] [APPEND=...] [ICOUNT=] boot.sh ARCH OBJ JOB OUT
+# Boot OBJ's kernel and root file system, run the script JOB in the guest, leave
+# OUT/kernel.log and OUT/job.log. With JOB '-': a prompt on this terminal instead.
+# Status: 0 the job ended with 0 and the kernel had nothing to say against it;
+# else one line tells what was wrong.
+. "$(dirname "$0")/lib.sh"
+[ $# -eq 4 ] || die "usage: boot.sh ARCH OBJ JOB OUT"
+arch=$1 obj=$2 job=$3 out=$4
+arch_vars "$arch"
+LIMIT=${LIMIT:-600} SMP=${SMP:-2} MEM=${MEM:-1G}
+[ -f "$obj/$KIMAGE" ] || die "$arch: there is no kernel in $obj"
+[ -f "$obj/rootfs.cpio.gz" ] || die "$arch: there is no rootfs.cpio.gz in $obj"
+mkdir -p "$out"
+
+accel=("${TCG_ARGS[@]}" -accel tcg)
+if [ -n "${ICOUNT:-}" ]; then
+	accel=("${TCG_ARGS[@]}" -icount "shift=0,sleep=off") SMP=1
+elif [ "$(uname -m)" = "$(uname_of "$arch")" ] && "$TOP/scripts/kvm-works.sh" "$arch" "$obj"; then
+	accel=("${KVM_ARGS[@]}")
+fi
+common=("${accel[@]}" -smp "$SMP" -m "$MEM" -nodefaults -no-user-config -no-reboot -display none
+	-kernel "$obj/$KIMAGE")
+append="console=$CONSOLE panic=-1 oops=panic quietperf.tty=$JOB_TTY $CMDLINE ${APPEND:-}"
+
+if [ "$job" = - ]; then
+	exec "$QEMU" "${common[@]}" -initrd "$obj/rootfs.cpio.gz" -serial mon:stdio \
+		-append "$append quietperf.shell=1"
+fi
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/quietperf-boot.XXXXXX")
+qemu=0 show=0
+cleanup() {
+	[ "$qemu" -eq 0 ] || kill -9 "$qemu" 2>/dev/null || true
+	[ "$show" -eq 0 ] || kill "$show" 2>/dev/null || true
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+mkdir "$tmp/root"
+install -m 755 "$job" "$tmp/root/job"
+(cd "$tmp/root" && echo job | cpio -o -H newc -R 0:0 --quiet | gzip -1n) >"$tmp/job.cpio.gz"
+cat "$obj/rootfs.cpio.gz" "$tmp/job.cpio.gz" >"$tmp/initrd"
+
+: >"$out/kernel.log"
+: >"$out/job.log"
+"$QEMU" "${common[@]}" -initrd "$tmp/initrd" \
+	-chardev "file,id=con,path=$out/kernel.log" -serial chardev:con \
+	-chardev "file,id=job,path=$out/job.log" "${JOB_ARGS[@]}" \
+	-append "$append" >"$tmp/qemu.err" 2>&1 </dev/null 9>&- &
+qemu=$!
+# The job's results as they come.
+tail -q -n +1 -f --pid="$qemu" "$out/job.log" 2>/dev/null |
+	grep --line-buffered -E '^(# )?(not )?ok |^guest: |^[a-z]+/' | sed -u "s/^/  $arch: /" >&2 &
+show=$!
+
+end=$((SECONDS + LIMIT))
+while kill -0 "$qemu" 2>/dev/null && [ "$SECONDS" -lt "$end" ]; do
+	sleep 0.2
+done
+hang=0
+if kill -0 "$qemu" 2>/dev/null; then
+	hang=1
+	kill -9 "$qemu"
+fi
+rc=0
+wait "$qemu" || rc=$?
+qemu=0
+wait "$show" 2>/dev/null || true
+show=0
+if [ "$hang" -eq 0 ] && [ "$rc" -ne 0 ]; then
+	cat "$tmp/qemu.err" >&2
+	die "$arch: QEMU ended with status $rc"
+fi
+HANG=$hang LIMIT=$LIMIT "$TOP/scripts/log-check.sh" "$arch" "$out"

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# The series by itself: mails and .series agree, three ways of applying it to the
+# base without fuzz or offset, the round trip, checkpatch.
+. "$(dirname "$0")/lib.sh"
+[ $# -eq 0 ] || die "takes no arguments: KDIR= and BASE= come from the environment"
+"$TOP/scripts/setup.sh"
+lock
+rc=0
+ok() { say "ok $1"; }
+bad() {
+	say "not ok $1"
+	rc=1
+}
+read -r repo base < <("$TOP/scripts/base.sh") || exit 1
+commit=$("$TOP/scripts/series.sh" "$repo" "$base")
+want=$(git -C "$repo" rev-parse "$commit^{tree}")
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/quietperf-check.XXXXXX")
+cleanup() {
+	local tree
+	for tree in am import tree; do
+		git -C "$repo" worktree remove -f "$tmp/$tree" 2>/dev/null || true
+	done
+	git -C "$repo" update-ref -d refs/heads/patches 2>/dev/null || true
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+# Committer's identity for a machine where git has none.
+export GIT_COMMITTER_NAME=quietperf GIT_COMMITTER_EMAIL=quietperf@localhost
+
+# bare_tree NAME: a worktree of the base with its index and without files.
+bare_tree() {
+	git -C "$repo" worktree add -q --no-checkout --detach "$tmp/$1" "$base"
+	git -C "$tmp/$1" read-tree HEAD
+}
+
+# patches/ holds mails and .series, and these name each other.
+if diff <(find "$TOP/patches" -mindepth 1 ! -name .series -printf '%f\n' | sort) "$TOP/patches/.series" >"$tmp/log"; then
+	ok "patches/ is what .series lists"
+else
+	cat "$tmp/log" >&2
+	bad "patches/ is what .series lists"
+fi
+if grep -l '^Signed-off-by:' "$TOP"/patches/*.patch; then bad "nobody is made to sign"; else ok "nobody is made to sign"; fi
+
+# The literal command.
+bare_tree am
+(cd "$tmp/am" && git -c core.hooksPath=/dev/null am -q "$TOP"/patches/*) >"$tmp/log" 2>&1 || cat "$tmp/log" >&2
+if [ "$(git -C "$tmp/am" rev-parse 'HEAD^{tree}')" = "$want" ]; then ok "git am patches/*"; else bad "git am patches/*"; fi
+
+# quilt, on the files that the patches touch; it tells fuzz and offsets.
+mkdir "$tmp/quilt"
+git -C "$repo" diff --name-only --no-renames --diff-filter=a "$base" "$commit" >"$tmp/files"
+git -C "$repo" archive "$base" --pathspec-from-file="$tmp/files" 2>/dev/null | tar -xf - -C "$tmp/quilt" 2>/dev/null ||
+	xargs git -C "$repo" archive "$base" -- <"$tmp/files" | tar -xf - -C "$tmp/quilt"
+cp -r "$TOP/patches" "$tmp/quilt/patches"
+quilt_ok=1
+(cd "$tmp/quilt" && QUILT_SERIES=.series quilt --quiltrc - push -a --fuzz=0 --color=never) >"$tmp/log" 2>&1 || quilt_ok=0
+if grep -E '(offset|fuzz)' "$tmp/log" >&2; then quilt_ok=0; fi
+git -C "$repo" diff --name-only --no-renames --diff-filter=d "$base" "$commit" | while read -r file; do
+	git -C "$repo" show "$commit:$file" | cmp -s - "$tmp/quilt/$file" || echo "$file differs after quilt push"
+done >"$tmp/differs"
+if [ "$quilt_ok" = 1 ] && [ ! -s "$tmp/differs" ]; then
+	ok "quilt push -a, no fuzz, no offset"
+else
+	tail -n 5 "$tmp/log" "$tmp/differs" >&2
+	bad "quilt push -a, no fuzz, no offset"
+fi
+
+# git quiltimport
+bare_tree import
+(cd "$tmp/import" && git -c core.hooksPath=/dev/null quiltimport --patches "$TOP/patches" --series "$TOP/patches/.series") \
+	>"$tmp/log" 2>&1 || tail -n 5 "$tmp/log" >&2
+if [ "$(git -C "$tmp/import" rev-parse 'HEAD^{tree}')" = "$want" ]; then ok "git quiltimport"; else bad "git quiltimport"; fi
+
+# make tree and make export change nothing: the mails and the plain copies.
+mkdir "$tmp/out"
+if TREE=$tmp/tree "$TOP/scripts/tree.sh" >/dev/null && TREE=$tmp/tree OUT=$tmp/out "$TOP/scripts/export.sh" &&
+	for part in patches kernel tools-testing; do diff -r "$TOP/$part" "$tmp/out/$part" || exit 1; done >"$tmp/log"; then
+	ok "make tree && make export change nothing"
+else
+	head -n 20 "$tmp/log" >&2
+	bad "make tree && make export change nothing"
+fi
+
+# checkpatch, from the patched tree.
+[ -d "$tmp/tree" ] && for patch in "$TOP"/patches/*.patch; do
+	name=${patch##*/}
+	if (cd "$tmp/tree" && ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types \
+		--ignore "$(sed -n "s/^$name: *\([A-Z_,]*\) .*/\1/p; s/^all: *\([A-Z_,]*\) .*/\1/p" "$TOP/scripts/checkpatch-exceptions" | paste -sd,)" \
+		"$patch") >"$tmp/log" 2>&1; then
+		ok "checkpatch --strict $name"
+	else
+		cat "$tmp/log" >&2
+		bad "checkpatch --strict $name"
+	fi
+done
+exit $rc

@@ -1,0 +1,13 @@
+# Turn the output of run_kselftest.sh into nested KTAP as kunit.py's parser reads
+# it: the runner puts "# " before all that a test prints, also before the test's own
+# results; here they become subtests under the test's name. The reason of a test
+# that skips as a whole ("1..0 # SKIP why") moves to the test's own line.
+{ sub(/\r$/, "") }
+/^guest: / { next }
+/^# timeout set to / { next }
+/^# selftests: / { name = substr($0, 3); reason = ""; next }
+/^# TAP version |^# KTAP version / { print "    KTAP version 1"; print "    # Subtest: " name; next }
+/^# 1\.\.0 # SKIP/ { reason = $0; sub(/^# 1\.\.0 # SKIP ?/, "", reason) }
+/^# / { print "    " substr($0, 3); next }
+/ # SKIP *$/ && reason != "" { sub(/ *$/, " " reason) }
+{ print }

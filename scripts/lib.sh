@@ -1,0 +1,120 @@
+# shellcheck shell=bash disable=SC2034
+# What the scripts share: messages, the cache, the lock, the table of architectures.
+# Sourced, never run. Callers set -euo pipefail through it.
+set -euo pipefail
+export LC_ALL=C
+
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+CACHE=${QUIETPERF_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/quietperf}
+GITDIR=$CACHE/linux.git
+BUILD=$TOP/build
+JOBS=${JOBS:-$(nproc)}
+# Kernel builds repeat to the byte, so that the compiler cache and figures do too.
+export KBUILD_BUILD_TIMESTAMP='2026-01-01' KBUILD_BUILD_USER=quietperf KBUILD_BUILD_HOST=quietperf
+# Depend mode: a miss costs one pass of the compiler, not two.
+export CCACHE_DIR=$CACHE/ccache CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G} CCACHE_DEPEND=1
+
+# Progress and messages go to stderr: stdout is for results.
+say() { printf "%s\n" "$*" >&2; }
+warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() {
+	warn "$*"
+	exit 1
+}
+
+# lock: one user of the cache at a time, for the rest of this process and its children.
+lock() {
+	[ -n "${QUIETPERF_LOCKED:-}" ] && return
+	mkdir -p "$CACHE" 2>/dev/null || die "cannot make the cache folder $CACHE: set QUIETPERF_CACHE to one that can be written"
+	exec 9>"$CACHE/lock"
+	if ! flock -n 9; then
+		say "waiting for another run that uses $CACHE"
+		flock 9
+	fi
+	export QUIETPERF_LOCKED=1
+}
+
+# need_space DIR GIB: stop before a disk fills up half-way.
+need_space() {
+	local free
+	free=$(df --output=avail -k "$1" | tail -n 1)
+	[ "$free" -ge $(($2 * 1024 * 1024)) ] ||
+		die "disk full: $1 has $((free / 1024)) MiB free, $2 GiB are needed: free some or set QUIETPERF_CACHE"
+}
+
+# arch_vars ARCH: one row of the table of architectures, as variables.
+arch_vars() {
+	CROSS=''
+	case $1 in
+	x86_64)
+		KARCH=x86_64 KIMAGE=arch/x86/boot/bzImage DEBARCH=amd64
+		QEMU=qemu-system-x86_64
+		# The guest's job talks through the second serial port.
+		JOB_TTY=/dev/ttyS1 CONSOLE=ttyS0
+		JOB_ARGS=(-serial chardev:job)
+		TCG_ARGS=(-machine pc -cpu max)
+		KVM_ARGS=(-machine pc -cpu host -accel kvm)
+		CMDLINE='tsc=reliable'
+		;;
+	arm64)
+		KARCH=arm64 KIMAGE=arch/arm64/boot/Image DEBARCH=arm64
+		QEMU=qemu-system-aarch64
+		JOB_TTY=/dev/hvc0 CONSOLE=ttyAMA0
+		JOB_ARGS=(-device virtio-serial-device -device 'virtconsole,chardev=job')
+		TCG_ARGS=(-machine 'virt,gic-version=3' -cpu 'max,pauth-impdef=on')
+		KVM_ARGS=(-machine 'virt,gic-version=host' -cpu host -accel kvm)
+		CMDLINE=''
+		;;
+	*) die "unknown ARCH '$1': x86_64 and arm64 are supported" ;;
+	esac
+	if [ "$(uname -m)" != "$(uname_of "$1")" ]; then
+		case $1 in
+		x86_64) CROSS=x86_64-linux-gnu- ;;
+		arm64) CROSS=aarch64-linux-gnu- ;;
+		esac
+	fi
+}
+
+uname_of() {
+	case $1 in
+	arm64) echo aarch64 ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# kmake SRC OBJ [ARG...]: the kernel's make for the architecture of arch_vars.
+kmake() {
+	local src=$1 obj=$2
+	shift 2
+	make -s -C "$src" O="$obj" ARCH="$KARCH" CROSS_COMPILE="$CROSS" \
+		CC="ccache ${CROSS}gcc" HOSTCC="ccache gcc" "$@"
+}
+
+# counted LOG NOUN PATTERN CMD...: run with the output in LOG; while it runs, say
+# every few seconds how many lines match PATTERN; on failure show the log's end.
+counted() {
+	local log=$1 noun=$2 pattern=$3 pid rc=0
+	shift 3
+	mkdir -p "$(dirname "$log")"
+	# A process group of its own, so that an interrupt ends all of it.
+	set -m
+	"$@" >"$log" 2>&1 </dev/null &
+	pid=$!
+	set +m
+	# shellcheck disable=SC2064 # the pid of now is meant
+	trap "kill -- -$pid 2>/dev/null; exit 130" INT TERM
+	local seen=0 now
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 0.5
+		[ "$((SECONDS % 10))" -eq 0 ] || continue
+		now=$(grep -cE "$pattern" "$log" || true)
+		[ "$now" = "$seen" ] || say "  $noun: $now"
+		seen=$now
+	done
+	wait "$pid" || rc=$?
+	trap - INT TERM
+	[ "$rc" -eq 0 ] || {
+		tail -n 20 "$log" >&2
+		die "${noun} failed (status $rc): the whole log is $log"
+	}
+}

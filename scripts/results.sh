@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Usage: results.sh ARCH SRC OUT
+# Read OUT/kernel.log (KUnit) and OUT/job.log (kselftests) with the kernel's own
+# KTAP parser; write kunit.xml and kselftest.xml (JUnit) and results.tsv
+# (arch, suite, passed, failed, skipped, why). Status 1 if anything failed or fewer
+# results came than were planned.
+. "$(dirname "$0")/lib.sh"
+[ $# -eq 3 ] || die "usage: results.sh ARCH SRC OUT"
+arch=$1 src=$2 out=$3
+rc=0
+
+# parse NAME KTAP: the parser's verdict in NAME.txt, the results in NAME.xml.
+parse() {
+	local ok=1
+	rm -f "$out/$1.xml"
+	grep -qE '(^|[] ])K?TAP version [0-9]+' "$2" || die "$arch: $1: no KTAP in $2: no test ran"
+	"$src/tools/testing/kunit/kunit.py" parse --junit="$out/$1.xml" "$2" >"$out/$1.txt" 2>&1 || ok=0
+	[ -s "$out/$1.xml" ] || {
+		tail -n 20 "$out/$1.txt" >&2
+		die "$arch: $1: the parser wrote no results: see $out/$1.txt"
+	}
+	# One row for each suite or test program; what the parser holds against the
+	# log as a whole is a row of its own.
+	xmlstarlet sel -T -t -m '/testsuite/*' -v "'$arch'" -o '	' -v '@name' -o '	' \
+		-v 'count(descendant-or-self::testcase[not(failure|error|skipped)])' -o '	' \
+		-v 'count(descendant-or-self::testcase[failure|error])' -o '	' \
+		-v 'count(descendant-or-self::testcase[skipped])' -o '	' \
+		-m 'descendant-or-self::testcase[skipped|failure|error]' \
+		-v '@name' -i skipped -o ' skipped: ' -v skipped --else -o ' FAILED' -b -o '; ' -b -n \
+		"$out/$1.xml" >>"$out/results.tsv"
+	errors=$(xmlstarlet sel -T -t -v '/testsuite/@errors' "$out/$1.xml")
+	# All skipped is no success to the parser, and no failure to us.
+	[ "$(xmlstarlet sel -T -t -v 'count(//testcase[not(skipped)])' "$out/$1.xml")" != 0 ] || ok=1
+	if [ "$errors" != 0 ] || { [ "$ok" = 0 ] && ! cut -f4 "$out/results.tsv" | grep -qv '^0$'; }; then
+		printf '%s\t%s\t0\t1\t0\t%s\n' "$arch" "$1: the log as a whole" \
+			"$(grep -oE '\[(ERROR|CRASHED|FAILED)\].*' "$out/$1.txt" | sort -u | head -n 4 | paste -sd ';')" >>"$out/results.tsv"
+	fi
+	[ "$ok" = 1 ] && [ "$errors" = 0 ] || rc=1
+}
+
+rm -f "$out/results.tsv"
+parse kunit "$out/kernel.log"
+awk -f "$TOP/scripts/ktap-nest.awk" "$out/job.log" >"$out/kselftest.ktap"
+parse kselftest "$out/kselftest.ktap"
+exit $rc

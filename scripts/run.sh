@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# The main job: base, series, kernel, boot, KUnit and kselftests, one table.
+# From the environment: ARCH (x86_64 or arm64), KDIR (the caller's git tree),
+# BASE (a tarball), SERIES=none (the tree as it is, without patches/).
+. "$(dirname "$0")/lib.sh"
+[ $# -eq 0 ] || die "takes no arguments: ARCH=, KDIR=, BASE= and SERIES= come from the environment"
+ARCH=${ARCH:-x86_64}
+arch_vars "$ARCH"
+PURPOSE=${PURPOSE:-test}
+
+"$TOP/scripts/setup.sh"
+lock
+src=$("$TOP/scripts/source.sh")
+obj=$("$TOP/scripts/build.sh" "$ARCH" "$PURPOSE" "$src")
+"$TOP/scripts/rootfs.sh" "$ARCH" "$src" "$obj"
+
+out=$BUILD/$ARCH${OUT_SUFFIX:-}
+rm -f "$out"/*.tsv "$out"/*.xml
+say "booting $ARCH"
+boot=0 tests=0
+"$TOP/scripts/boot.sh" "$ARCH" "$obj" "$TOP/qemu/jobs/kselftest.sh" "$out" || boot=1
+# Also of a guest that ended badly: what it got done is told.
+"$TOP/scripts/results.sh" "$ARCH" "$src" "$out" || tests=1
+[ ! -s "$out/results.tsv" ] || "$TOP/scripts/table.sh" "$out/results.tsv"
+say "logs and JUnit XML: $out"
+[ "$boot" -eq 0 ] || die "$ARCH: the boot failed, see above"
+[ "$tests" -eq 0 ] || die "$ARCH: tests failed, see above"

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What CI runs. The scripts' own tests, the series' checks, both architectures
+# booted with KUnit and kselftests, kunit.py as kernel people call it. The last line
+# is 'N passed, N failed, N skipped'; status 0 only if nothing failed.
+. "$(dirname "$0")/lib.sh"
+[ $# -eq 0 ] || die "takes no arguments"
+unset ARCH SERIES
+"$TOP/scripts/setup.sh"
+lock
+passed=0 failed=0 skipped=0
+mkdir -p "$BUILD"
+
+# step NAME CMD...: one test that is a command.
+step() {
+	local name=$1 from=$SECONDS
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+		echo "ok $name ($((SECONDS - from)) s)"
+	else
+		failed=$((failed + 1))
+		echo "not ok $name ($((SECONDS - from)) s)"
+	fi
+}
+
+# add_rows FILE: a guest's results into the totals.
+add_rows() {
+	local p f s
+	read -r p f s < <(awk -F'\t' '{ p += $3; f += $4; s += $5 } END { print p + 0, f + 0, s + 0 }' "$1")
+	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# run_bats FILE...: bats counts, not its files.
+run_bats() {
+	local rc=0 plan ok bad skip
+	bats --tap "$@" >"$BUILD/bats.tap" 2>&1 </dev/null || rc=$?
+	cat "$BUILD/bats.tap"
+	plan=$(sed -nE 's/^1\.\.([0-9]+)$/\1/p' "$BUILD/bats.tap")
+	skip=$(grep -cE '^ok .* # skip' "$BUILD/bats.tap" || true)
+	ok=$(($(grep -cE '^ok ' "$BUILD/bats.tap" || true) - skip))
+	bad=$(grep -cE '^not ok ' "$BUILD/bats.tap" || true)
+	[ $((ok + bad + skip)) -eq "${plan:-0}" ] && [ "${plan:-0}" -gt 0 ] && [ "$rc" -eq 0 ] || [ "$bad" -gt 0 ] || bad=1
+	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+}
+
+say "== the scripts"
+step shellcheck shellcheck -x -S warning "$TOP"/scripts/*.sh "$TOP/.ci/run"
+say "== the series"
+src=$("$TOP/scripts/source.sh") || die "no patched tree, see above: nothing else can be tested"
+step "series is formally right" "$TOP/scripts/check-series.sh"
+for arch in x86_64 arm64; do
+	say "== $arch"
+	step "$arch: run" env ARCH=$arch "$TOP/scripts/run.sh"
+	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
+done
+say "== the scripts' own tests"
+run_bats "$TOP"/scripts/tests/*.bats
+for arch in x86_64 arm64; do
+	say "== kunit.py on $arch"
+	step "$arch: kunit.py run --kunitconfig=kernel/events" "$TOP/scripts/kunit.sh" "$arch" "$src"
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
