@@ -19,7 +19,10 @@ if [ -n "${ICOUNT:-}" ]; then
 elif [ "$(uname -m)" = "$(uname_of "$arch")" ] && "$TOP/scripts/kvm-works.sh" "$arch" "$obj"; then
 	accel=("${KVM_ARGS[@]}")
 fi
-common=("${accel[@]}" -smp "$SMP" -m "$MEM" -nodefaults -no-user-config -no-reboot -display none
+# Two threads a core, where there are two: core scheduling has something to share.
+topology=$SMP
+[ $((SMP % 2)) -ne 0 ] || topology=$SMP,cores=$((SMP / 2)),threads=2
+common=("${accel[@]}" -smp "$topology" -m "$MEM" -nodefaults -no-user-config -no-reboot -display none
 	-kernel "$obj/$KIMAGE")
 append="console=$CONSOLE panic=-1 oops=panic quietperf.tty=$JOB_TTY $CMDLINE ${APPEND:-}"
 

@@ -3,6 +3,12 @@
 # results; here they become subtests under the test's name. The reason of a test
 # that skips as a whole ("1..0 # SKIP why") moves to the test's own line.
 { sub(/\r$/, "") }
+# A program whose last line lacks its newline has the runner's verdict appended to it.
+match($0, /^# .*(not )?ok [0-9]+ selftests: /) {
+	at = match($0, /(not )?ok [0-9]+ selftests: /)
+	print "    " substr($0, 3, at - 3)
+	$0 = substr($0, at)
+}
 /^guest: / { next }
 /^# timeout set to / { next }
 /^# selftests: / { name = substr($0, 3); reason = ""; next }

@@ -184,3 +184,11 @@ row() { awk -F'\t' -v s="$1" '$2 == s { print $3, $4, $5 }' "$out/results.tsv"; 
 	[[ "$output" == *"together"*"4"*"0"*"2"* ]]
 	[[ "$output" == *"needs a thing"* ]]
 }
+
+@test "a verdict that a program left no newline for is read all the same" {
+	sed -i -e '/^# hello/d' -e 's/^ok 2 .*/# hello not ok 2 selftests: sched: plain # exit=1/' "$out/job.log"
+	results
+	[ "$status" -eq 1 ]
+	[ "$(row 'selftests: sched: plain')" = "0 1 0" ]
+	[ "$(row 'selftests: perf_events: one')" = "2 0 0" ]
+}

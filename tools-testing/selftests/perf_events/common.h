@@ -11,14 +11,17 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include <linux/perf_event.h>
 
@@ -74,6 +77,87 @@ static inline void burn_cpu(unsigned int ms)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	} while (now.tv_sec < end.tv_sec ||
 		 (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
+}
+
+static inline __u64 clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* A process that uses up CPU time and does nothing else, while it is let go. */
+struct spinner {
+	pid_t pid;
+	/* Its CPU time, exact even while it runs */
+	clockid_t clock;
+};
+
+static inline __u64 spinner_ns(const struct spinner *spinner)
+{
+	return clock_ns(spinner->clock);
+}
+
+static inline int spinner_halt(const struct spinner *spinner)
+{
+	int status;
+
+	if (kill(spinner->pid, SIGSTOP) ||
+	    waitpid(spinner->pid, &status, WUNTRACED) != spinner->pid)
+		return -1;
+	return WIFSTOPPED(status) ? 0 : -1;
+}
+
+static inline int spinner_go(const struct spinner *spinner)
+{
+	return kill(spinner->pid, SIGCONT);
+}
+
+/* Wait until a spinner that was let go has used up some more CPU time. */
+static inline void spinner_wait(const struct spinner *spinner, unsigned int ms)
+{
+	__u64 now, end = spinner_ns(spinner) + ms * 1000000ULL;
+
+	while ((now = spinner_ns(spinner)) < end)
+		usleep((end - now) / 1000 + 1);
+}
+
+static inline int spinner_run(const struct spinner *spinner, unsigned int ms)
+{
+	if (spinner_go(spinner))
+		return -1;
+	spinner_wait(spinner, ms);
+	return spinner_halt(spinner);
+}
+
+/* Make a spinner that has not been let go yet. It ends with its parent. */
+static inline int spinner_create(struct spinner *spinner, int cpu)
+{
+	int status;
+
+	spinner->pid = fork();
+	if (!spinner->pid) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pin_to_cpu(cpu))
+			_exit(1);
+		raise(SIGSTOP);
+		for (;;)
+			;
+	}
+
+	if (spinner->pid < 0 || waitpid(spinner->pid, &status, WUNTRACED) != spinner->pid)
+		return -1;
+	if (!WIFSTOPPED(status) || clock_getcpuclockid(spinner->pid, &spinner->clock))
+		return -1;
+	return 0;
+}
+
+static inline void spinner_destroy(const struct spinner *spinner)
+{
+	if (spinner->pid <= 0)
+		return;
+	kill(spinner->pid, SIGKILL);
+	waitpid(spinner->pid, NULL, 0);
 }
 
 /* Why there are no cgroup v2 events, or NULL and where cgroup v2 is mounted. */
@@ -159,6 +243,21 @@ mock_pmu_write(const char *pmu, const char *file, const char *fmt, ...)
 
 	snprintf(path, sizeof(path), MOCK_PMU_DIR "/%s/%s", pmu, file);
 	return write_text(path, buf, len) == len ? 0 : -1;
+}
+
+/* How often the core has called a callback of a mock PMU, or -1. */
+static inline long mock_pmu_calls(const char *pmu, const char *call)
+{
+	char buf[1024], *line, *rest;
+	size_t len = strlen(call);
+
+	if (mock_pmu_read(pmu, "calls", buf, sizeof(buf)))
+		return -1;
+	for (line = strtok_r(buf, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (!strncmp(line, call, len) && line[len] == ' ')
+			return atol(line + len);
+	}
+	return -1;
 }
 
 #endif /* __PERF_EVENTS_COMMON_H */

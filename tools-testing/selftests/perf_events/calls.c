@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What the perf core must not ask of a PMU. Each of these calls is lost time,
+ * and shows nowhere but in the number of calls.
+ */
+
+#include <errno.h>
+
+#include <sys/wait.h>
+
+#include "common.h"
+#include "kselftest_harness.h"
+
+#define NR_SWITCHES	2000
+
+FIXTURE(calls)
+{
+};
+
+FIXTURE_SETUP(calls)
+{
+	const char *missing = mock_pmu_missing();
+
+	if (missing)
+		SKIP(return, "%s", missing);
+}
+
+FIXTURE_TEARDOWN(calls)
+{
+}
+
+static int reset_calls(void)
+{
+	return mock_pmu_write("mock0", "calls", "0") || mock_pmu_write("mock1", "calls", "0");
+}
+
+static int fork_and_wait(void)
+{
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
+}
+
+/*
+ * An event that is inherited belongs to the PMU of the event it comes from: no
+ * other PMU is asked, although PERF_TYPE_HARDWARE names no particular one.
+ */
+TEST_F(calls, inherit_hardware)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.inherit = 1,
+	};
+	int fd;
+
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	if (fd < 0)
+		SKIP(return, "no hardware events: %s", strerror(errno));
+
+	ASSERT_EQ(0, reset_calls());
+	ASSERT_EQ(0, fork_and_wait());
+	EXPECT_EQ(0, mock_pmu_calls("mock0", "event_init"));
+	EXPECT_EQ(0, mock_pmu_calls("mock1", "event_init"));
+
+	close(fd);
+}
+
+/* The same for a PMU that has a type of its own, which is asked once. */
+TEST_F(calls, inherit_mock)
+{
+	struct perf_event_attr attr = {
+		.type = mock_pmu_type("mock0"),
+		.inherit = 1,
+	};
+	int fd;
+
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	ASSERT_LE(0, fd);
+
+	ASSERT_EQ(0, reset_calls());
+	ASSERT_EQ(0, fork_and_wait());
+	EXPECT_EQ(1, mock_pmu_calls("mock0", "event_init"));
+	EXPECT_EQ(0, mock_pmu_calls("mock1", "event_init"));
+
+	close(fd);
+}
+
+FIXTURE(calls_cgroup)
+{
+	char *path;
+};
+
+FIXTURE_SETUP(calls_cgroup)
+{
+	const char *missing;
+	char root[256];
+
+	missing = mock_pmu_missing() ?: cgroup_missing(root, sizeof(root));
+	if (missing)
+		SKIP(return, "%s", missing);
+
+	self->path = cg_name_indexed(root, "perf_events", getpid());
+	ASSERT_EQ(0, cg_create(self->path));
+}
+
+FIXTURE_TEARDOWN(calls_cgroup)
+{
+	EXPECT_EQ(0, cgroup_remove(self->path));
+	free(self->path);
+}
+
+static int pass(int in, int out, int rounds)
+{
+	char c = 0;
+
+	while (rounds--) {
+		if (read(in, &c, 1) != 1 || write(out, &c, 1) != 1)
+			return 1;
+	}
+	return 0;
+}
+
+/* Two tasks in one cgroup, on one CPU, take turns. Returns an exit status. */
+static int take_turns(const char *cgroup)
+{
+	int ping[2], pong[2], status;
+	pid_t pid;
+
+	if (pin_to_cpu(0) || cg_enter_current(cgroup) || pipe(ping) || pipe(pong))
+		return 1;
+
+	pid = fork();
+	if (pid < 0)
+		return 1;
+	if (!pid)
+		_exit(pass(ping[0], pong[1], NR_SWITCHES / 2));
+
+	if (reset_calls() || write(ping[1], "", 1) != 1 ||
+	    pass(pong[0], ping[1], NR_SWITCHES / 2))
+		return 1;
+	return waitpid(pid, &status, 0) == pid ? status : 1;
+}
+
+/*
+ * A switch between tasks of one cgroup leaves the event on it alone. Other
+ * tasks run as well now and then, but not half as often.
+ */
+TEST_F(calls_cgroup, same_cgroup)
+{
+	struct perf_event_attr attr = { .type = mock_pmu_type("mock0") };
+	int fd, status;
+	pid_t pid;
+
+	fd = perf_open_cgroup(&attr, self->path, 0);
+	if (fd < 0)
+		SKIP(return, "no event on a new cgroup: %s", strerror(errno));
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid)
+		_exit(take_turns(self->path));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	ASSERT_EQ(0, status);
+
+	EXPECT_GT(NR_SWITCHES / 2, mock_pmu_calls("mock0", "add"));
+	EXPECT_GT(NR_SWITCHES / 2, mock_pmu_calls("mock0", "del"));
+
+	close(fd);
+}
+
+TEST_HARNESS_MAIN

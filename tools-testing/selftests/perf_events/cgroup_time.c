@@ -1,0 +1,879 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events on cgroups: that they count while a task of the cgroup runs, and only
+ * then, whatever happens to the events beside them.
+ *
+ * All that runs in a cgroup here is one process that spins on CPU 0. The time
+ * of an event must then equal the CPU time of that process. Where an event is
+ * enabled, disabled or read while the process runs, its CPU time is taken before
+ * and after, so that it does not matter how long that takes.
+ */
+
+#include <errno.h>
+
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+
+#include "common.h"
+#include "kselftest_harness.h"
+
+#define RUN_MS		100
+
+/* What is to be found within, with 1 % of tolerance */
+struct range {
+	__u64 min;
+	__u64 max;
+};
+
+static void expect_within(struct __test_metadata *_metadata, struct range range,
+			  __u64 value)
+{
+	EXPECT_LE(range.min - range.min / 100, value);
+	EXPECT_GE(range.max + range.max / 100, value);
+}
+
+/* An event was enabled, ran and counted all of the time. */
+static void expect_count(struct __test_metadata *_metadata, struct range range,
+			 const struct perf_count *count)
+{
+	expect_within(_metadata, range, count->enabled);
+	expect_within(_metadata, range, count->running);
+	expect_within(_metadata, range, count->value);
+}
+
+/* It was not. */
+static void expect_not_counted(struct __test_metadata *_metadata,
+			       const struct perf_count *count)
+{
+	EXPECT_EQ(0, count->enabled);
+	EXPECT_EQ(0, count->running);
+	EXPECT_EQ(0, count->value);
+}
+
+/* The time on @clock while an event is enabled, as far as it can be known */
+struct period {
+	clockid_t clock;
+	/* Just before and just after the event was enabled */
+	__u64 before;
+	__u64 after;
+	/* The sum of what is over */
+	struct range sum;
+};
+
+static int period_begin(struct period *period, int fd, unsigned long flags)
+{
+	int err;
+
+	period->before = clock_ns(period->clock);
+	err = ioctl(fd, PERF_EVENT_IOC_ENABLE, flags);
+	period->after = clock_ns(period->clock);
+	return err;
+}
+
+static int period_end(struct period *period, int fd, unsigned long flags)
+{
+	__u64 before, after;
+	int err;
+
+	before = clock_ns(period->clock);
+	err = ioctl(fd, PERF_EVENT_IOC_DISABLE, flags);
+	after = clock_ns(period->clock);
+
+	period->sum.min += before - period->after;
+	period->sum.max += after - period->before;
+	return err;
+}
+
+/* Read an event that is enabled, and what its time should be. */
+static int period_read(const struct period *period, int fd, struct perf_count *count,
+		       struct range *range)
+{
+	int err;
+
+	range->min = period->sum.min + clock_ns(period->clock) - period->after;
+	err = perf_read(fd, count);
+	range->max = period->sum.max + clock_ns(period->clock) - period->before;
+	return err;
+}
+
+static struct perf_event_attr cpu_clock = {
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_CPU_CLOCK,
+	.read_format = PERF_COUNT_FORMAT,
+};
+
+static struct perf_event_attr cpu_clock_disabled = {
+	.type = PERF_TYPE_SOFTWARE,
+	.config = PERF_COUNT_SW_CPU_CLOCK,
+	.read_format = PERF_COUNT_FORMAT,
+	.disabled = 1,
+};
+
+/* Other events on the CPU, which an event on a cgroup must not depend on */
+enum neighbour {
+	ALONE,
+	BESIDE_CPU_WIDE,
+	BESIDE_TASK,
+	BESIDE_PINNED_TASK,
+	BESIDE_CGROUP,
+};
+
+FIXTURE(cgroup_time)
+{
+	char *path;
+	/* Where the spinner belongs: path or below */
+	char *inner;
+	/* A cgroup beside path, with a spinner of its own */
+	char *other;
+	struct spinner spinner;
+	struct spinner other_spinner;
+	struct period period;
+	int neighbour;
+	int fd;
+};
+
+FIXTURE_VARIANT(cgroup_time)
+{
+	enum neighbour neighbour;
+	/* Call from the spinner's own CPU, so never while it runs there */
+	bool same_cpu;
+	/* The spinner is two levels below the cgroup that has the event. */
+	bool nested;
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, alone)
+{
+	.neighbour = ALONE,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, alone_same_cpu)
+{
+	.neighbour = ALONE,
+	.same_cpu = true,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, alone_nested)
+{
+	.neighbour = ALONE,
+	.nested = true,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, beside_cpu_wide)
+{
+	.neighbour = BESIDE_CPU_WIDE,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, beside_cpu_wide_same_cpu)
+{
+	.neighbour = BESIDE_CPU_WIDE,
+	.same_cpu = true,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, beside_cpu_wide_nested)
+{
+	.neighbour = BESIDE_CPU_WIDE,
+	.nested = true,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, beside_task)
+{
+	.neighbour = BESIDE_TASK,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, beside_pinned_task)
+{
+	.neighbour = BESIDE_PINNED_TASK,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_time, beside_cgroup)
+{
+	.neighbour = BESIDE_CGROUP,
+};
+
+FIXTURE_SETUP(cgroup_time)
+{
+	struct perf_event_attr attr = cpu_clock;
+	const char *missing;
+	char root[256];
+
+	missing = cgroup_missing(root, sizeof(root));
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (pin_to_cpu(variant->same_cpu ? 0 : 1))
+		SKIP(return, "needs CPU 0 and CPU 1");
+
+	self->fd = -1;
+	self->neighbour = -1;
+	self->path = cg_name_indexed(root, "perf_events", getpid());
+	self->other = cg_name_indexed(root, "perf_events_other", getpid());
+	ASSERT_EQ(0, cg_create(self->path));
+	ASSERT_EQ(0, cg_create(self->other));
+	self->inner = cg_name(self->path, variant->nested ? "a" : "");
+	if (variant->nested) {
+		ASSERT_EQ(0, cg_create(self->inner));
+		free(self->inner);
+		self->inner = cg_name(self->path, "a/b");
+		ASSERT_EQ(0, cg_create(self->inner));
+	}
+
+	ASSERT_EQ(0, spinner_create(&self->other_spinner, 0));
+	ASSERT_EQ(0, cg_enter(self->other, self->other_spinner.pid));
+	ASSERT_EQ(0, spinner_create(&self->spinner, 0));
+	self->period.clock = self->spinner.clock;
+
+	switch (variant->neighbour) {
+	case ALONE:
+		return;
+	case BESIDE_CPU_WIDE:
+		self->neighbour = perf_open(&attr, -1, 0, -1, 0);
+		break;
+	case BESIDE_PINNED_TASK:
+	case BESIDE_TASK:
+		attr.pinned = variant->neighbour == BESIDE_PINNED_TASK;
+		self->neighbour = perf_open(&attr, self->spinner.pid, -1, -1, 0);
+		break;
+	case BESIDE_CGROUP:
+		self->neighbour = perf_open_cgroup(&attr, self->other, 0);
+		break;
+	}
+	ASSERT_LE(0, self->neighbour);
+}
+
+FIXTURE_TEARDOWN(cgroup_time)
+{
+	spinner_destroy(&self->spinner);
+	spinner_destroy(&self->other_spinner);
+	close(self->neighbour);
+	close(self->fd);
+	EXPECT_EQ(0, cgroup_remove(self->path));
+	EXPECT_EQ(0, cgroup_remove(self->other));
+	free(self->path);
+	free(self->inner);
+	free(self->other);
+}
+
+/* Enabled, disabled and enabled again while the task runs. */
+TEST_F(cgroup_time, toggle)
+{
+	struct perf_count count;
+	int i;
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	self->fd = perf_open_cgroup(&cpu_clock_disabled, self->path, 0);
+	ASSERT_LE(0, self->fd);
+
+	ASSERT_EQ(0, spinner_go(&self->spinner));
+	for (i = 0; i < 2; i++) {
+		spinner_wait(&self->spinner, RUN_MS);
+		ASSERT_EQ(0, period_begin(&self->period, self->fd, 0));
+		spinner_wait(&self->spinner, RUN_MS);
+		ASSERT_EQ(0, period_end(&self->period, self->fd, 0));
+	}
+	spinner_wait(&self->spinner, RUN_MS);
+
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_count(_metadata, self->period.sum, &count);
+}
+
+/* Enabled and disabled while nothing of the cgroup runs. */
+TEST_F(cgroup_time, toggle_outside)
+{
+	struct perf_count count;
+	int i;
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	self->fd = perf_open_cgroup(&cpu_clock_disabled, self->path, 0);
+	ASSERT_LE(0, self->fd);
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, spinner_run(&self->spinner, RUN_MS));
+		ASSERT_EQ(0, period_begin(&self->period, self->fd, 0));
+		ASSERT_EQ(0, spinner_run(&self->spinner, RUN_MS));
+		ASSERT_EQ(0, period_end(&self->period, self->fd, 0));
+	}
+	ASSERT_EQ(0, spinner_run(&self->spinner, RUN_MS));
+
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_count(_metadata, self->period.sum, &count);
+}
+
+/* Read while it counts, with an event that was enabled from the start. */
+TEST_F(cgroup_time, open_while_running)
+{
+	struct perf_count count;
+	struct range range;
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	ASSERT_EQ(0, spinner_go(&self->spinner));
+	spinner_wait(&self->spinner, RUN_MS);
+
+	self->period.before = clock_ns(self->period.clock);
+	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	self->period.after = clock_ns(self->period.clock);
+
+	spinner_wait(&self->spinner, RUN_MS);
+	ASSERT_EQ(0, period_read(&self->period, self->fd, &count, &range));
+	expect_count(_metadata, range, &count);
+}
+
+/* Opened before any task of the cgroup has run. */
+TEST_F(cgroup_time, open_before_first_task)
+{
+	struct range range = {};
+	struct perf_count count;
+
+	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, spinner_run(&self->other_spinner, RUN_MS));
+	ASSERT_EQ(0, spinner_run(&self->spinner, RUN_MS));
+
+	/* Nothing has run in the cgroup. */
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_not_counted(_metadata, &count);
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	range.min = spinner_ns(&self->spinner);
+	ASSERT_EQ(0, spinner_run(&self->spinner, RUN_MS));
+	ASSERT_EQ(0, spinner_run(&self->other_spinner, RUN_MS));
+	range.min = spinner_ns(&self->spinner) - range.min;
+	range.max = range.min;
+
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_count(_metadata, range, &count);
+}
+
+/* What one event leaves behind when it is closed does not count for the next. */
+TEST_F(cgroup_time, close_and_open)
+{
+	struct perf_count count;
+	struct range range;
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	ASSERT_EQ(0, spinner_go(&self->spinner));
+	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	spinner_wait(&self->spinner, RUN_MS);
+	close(self->fd);
+	spinner_wait(&self->spinner, RUN_MS);
+
+	self->period.before = clock_ns(self->period.clock);
+	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	self->period.after = clock_ns(self->period.clock);
+
+	spinner_wait(&self->spinner, RUN_MS);
+	ASSERT_EQ(0, period_read(&self->period, self->fd, &count, &range));
+	expect_count(_metadata, range, &count);
+}
+
+/* Enabled again while another cgroup's task runs and is monitored as well. */
+TEST_F(cgroup_time, other_cgroup_running)
+{
+	struct perf_count count, last;
+	int other;
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	self->fd = perf_open_cgroup(&cpu_clock_disabled, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, spinner_go(&self->spinner));
+	ASSERT_EQ(0, period_begin(&self->period, self->fd, 0));
+	spinner_wait(&self->spinner, RUN_MS);
+	ASSERT_EQ(0, period_end(&self->period, self->fd, 0));
+	ASSERT_EQ(0, spinner_halt(&self->spinner));
+	ASSERT_EQ(0, perf_read(self->fd, &last));
+
+	ASSERT_EQ(0, spinner_go(&self->other_spinner));
+	other = perf_open_cgroup(&cpu_clock, self->other, 0);
+	ASSERT_LE(0, other);
+	spinner_wait(&self->other_spinner, RUN_MS);
+	ASSERT_EQ(0, ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0));
+	spinner_wait(&self->other_spinner, RUN_MS);
+	ASSERT_EQ(0, ioctl(self->fd, PERF_EVENT_IOC_DISABLE, 0));
+	close(other);
+
+	/* None of this was time of the cgroup. */
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	EXPECT_EQ(last.enabled, count.enabled);
+	EXPECT_EQ(last.running, count.running);
+	EXPECT_EQ(last.value, count.value);
+}
+
+/* Two cgroups, each with a task that runs and an event that comes and goes. */
+TEST_F(cgroup_time, two_cgroups)
+{
+	struct period other = { .clock = self->other_spinner.clock };
+	struct perf_count count;
+	int other_fd, i;
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	self->fd = perf_open_cgroup(&cpu_clock_disabled, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	other_fd = perf_open_cgroup(&cpu_clock_disabled, self->other, 0);
+	ASSERT_LE(0, other_fd);
+
+	ASSERT_EQ(0, spinner_go(&self->spinner));
+	ASSERT_EQ(0, spinner_go(&self->other_spinner));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, period_begin(&self->period, self->fd, 0));
+		spinner_wait(&self->spinner, RUN_MS);
+		ASSERT_EQ(0, period_begin(&other, other_fd, 0));
+		spinner_wait(&self->spinner, RUN_MS);
+		ASSERT_EQ(0, period_end(&self->period, self->fd, 0));
+		spinner_wait(&self->other_spinner, RUN_MS);
+		ASSERT_EQ(0, period_end(&other, other_fd, 0));
+		spinner_wait(&self->other_spinner, RUN_MS);
+	}
+
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_count(_metadata, self->period.sum, &count);
+	ASSERT_EQ(0, perf_read(other_fd, &count));
+	expect_count(_metadata, other.sum, &count);
+	close(other_fd);
+}
+
+/* A group, as a whole. */
+TEST_F(cgroup_time, group)
+{
+	struct perf_count count;
+	int sibling, dir, i;
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	self->fd = perf_open_cgroup(&cpu_clock_disabled, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	dir = open(self->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ASSERT_LE(0, dir);
+	sibling = perf_open(&cpu_clock_disabled, dir, 0, self->fd, PERF_FLAG_PID_CGROUP);
+	ASSERT_LE(0, sibling);
+	close(dir);
+
+	ASSERT_EQ(0, spinner_go(&self->spinner));
+	for (i = 0; i < 2; i++) {
+		spinner_wait(&self->spinner, RUN_MS);
+		ASSERT_EQ(0, period_begin(&self->period, self->fd, PERF_IOC_FLAG_GROUP));
+		spinner_wait(&self->spinner, RUN_MS);
+		ASSERT_EQ(0, period_end(&self->period, self->fd, PERF_IOC_FLAG_GROUP));
+	}
+
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_count(_metadata, self->period.sum, &count);
+	ASSERT_EQ(0, perf_read(sibling, &count));
+	expect_count(_metadata, self->period.sum, &count);
+	close(sibling);
+}
+
+FIXTURE(cgroup_busy)
+{
+	char root[256];
+	char *path;
+	struct spinner spinner[2];
+	int task_event[2];
+	int fd;
+};
+
+FIXTURE_SETUP(cgroup_busy)
+{
+	const char *missing = cgroup_missing(self->root, sizeof(self->root));
+	int i;
+
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (pin_to_cpu(1))
+		SKIP(return, "needs CPU 0 and CPU 1");
+
+	self->fd = -1;
+	self->path = cg_name_indexed(self->root, "perf_events", getpid());
+	ASSERT_EQ(0, cg_create(self->path));
+	for (i = 0; i < 2; i++) {
+		self->task_event[i] = -1;
+		ASSERT_EQ(0, spinner_create(&self->spinner[i], 0));
+	}
+}
+
+FIXTURE_TEARDOWN(cgroup_busy)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		spinner_destroy(&self->spinner[i]);
+		close(self->task_event[i]);
+	}
+	close(self->fd);
+	EXPECT_EQ(0, cgroup_remove(self->path));
+	free(self->path);
+}
+
+/* Tasks of one cgroup take turns, each with an event of its own. */
+TEST_F(cgroup_busy, tasks_with_events)
+{
+	struct range range = {};
+	struct perf_count count;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		self->task_event[i] = perf_open(&cpu_clock, self->spinner[i].pid, -1, -1, 0);
+		ASSERT_LE(0, self->task_event[i]);
+		ASSERT_EQ(0, cg_enter(self->path, self->spinner[i].pid));
+		range.min -= spinner_ns(&self->spinner[i]);
+	}
+	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
+	ASSERT_LE(0, self->fd);
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, spinner_go(&self->spinner[i]));
+	spinner_wait(&self->spinner[0], 2 * RUN_MS);
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, spinner_halt(&self->spinner[i]));
+		range.min += spinner_ns(&self->spinner[i]);
+	}
+	range.max = range.min;
+
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_count(_metadata, range, &count);
+}
+
+/*
+ * Events of the task that are enabled by exec() reschedule those of the CPU.
+ * See main() for what is executed.
+ */
+TEST_F(cgroup_busy, enable_on_exec)
+{
+	struct perf_event_attr attr = cpu_clock_disabled;
+	struct period period = {};
+	struct perf_count count;
+	struct range range;
+	int status;
+	pid_t pid;
+
+	attr.enable_on_exec = 1;
+	attr.pinned = 1;
+
+	pid = fork();
+	ASSERT_LE(0, pid);
+	if (!pid) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pin_to_cpu(0))
+			_exit(1);
+		raise(SIGSTOP);
+		execl("/proc/self/exe", "spin", NULL);
+		_exit(1);
+	}
+	ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
+	ASSERT_TRUE(WIFSTOPPED(status));
+	spinner_destroy(&self->spinner[0]);
+	self->spinner[0].pid = pid;
+	ASSERT_EQ(0, clock_getcpuclockid(pid, &self->spinner[0].clock));
+
+	self->task_event[0] = perf_open(&attr, pid, -1, -1, 0);
+	ASSERT_LE(0, self->task_event[0]);
+	ASSERT_EQ(0, cg_enter(self->path, pid));
+	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	period.clock = self->spinner[0].clock;
+	period.before = clock_ns(period.clock);
+	period.after = period.before;
+
+	/* Soon, before a switch to a kernel thread and back changes anything */
+	ASSERT_EQ(0, spinner_go(&self->spinner[0]));
+	do {
+		spinner_wait(&self->spinner[0], RUN_MS / 10);
+		ASSERT_EQ(0, perf_read(self->task_event[0], &count));
+	} while (count.running < RUN_MS / 5 * 1000000ULL);
+	ASSERT_EQ(0, period_read(&period, self->fd, &count, &range));
+	expect_count(_metadata, range, &count);
+}
+
+/* The same by ioctl() */
+TEST_F(cgroup_busy, enable_pinned_task)
+{
+	struct perf_event_attr attr = cpu_clock_disabled;
+	struct period period = { .clock = self->spinner[0].clock };
+	struct perf_count count;
+	struct range range;
+	int i;
+
+	attr.pinned = 1;
+	self->task_event[0] = perf_open(&attr, self->spinner[0].pid, -1, -1, 0);
+	ASSERT_LE(0, self->task_event[0]);
+	ASSERT_EQ(0, cg_enter(self->path, self->spinner[0].pid));
+	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	period.before = clock_ns(period.clock);
+	period.after = period.before;
+
+	ASSERT_EQ(0, spinner_go(&self->spinner[0]));
+	for (i = 0; i < 10; i++) {
+		spinner_wait(&self->spinner[0], RUN_MS / 10);
+		ASSERT_EQ(0, ioctl(self->task_event[0], PERF_EVENT_IOC_ENABLE, 0));
+		spinner_wait(&self->spinner[0], RUN_MS / 5);
+		ASSERT_EQ(0, period_read(&period, self->fd, &count, &range));
+		expect_count(_metadata, range, &count);
+		ASSERT_EQ(0, ioctl(self->task_event[0], PERF_EVENT_IOC_DISABLE, 0));
+	}
+}
+
+/*
+ * The first event of the CPU is on a cgroup of which nothing runs, and no other
+ * cgroup takes the CPU.
+ */
+TEST_F(cgroup_busy, first_event_not_running)
+{
+	struct period period = { .clock = CLOCK_MONOTONIC };
+	struct perf_count count;
+	int wide;
+
+	ASSERT_EQ(0, cg_enter(self->root, self->spinner[0].pid));
+	ASSERT_EQ(0, spinner_go(&self->spinner[0]));
+	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	wide = perf_open(&cpu_clock_disabled, -1, 0, -1, 0);
+	ASSERT_LE(0, wide);
+
+	ASSERT_EQ(0, period_begin(&period, wide, 0));
+	spinner_wait(&self->spinner[0], RUN_MS);
+	ASSERT_EQ(0, period_end(&period, wide, 0));
+
+	ASSERT_EQ(0, perf_read(wide, &count));
+	expect_count(_metadata, period.sum, &count);
+	close(wide);
+
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	EXPECT_EQ(0, count.enabled);
+}
+
+#define PMU		"mock0"
+#define MUX_INTERVAL	"/sys/bus/event_source/devices/" PMU "/perf_event_mux_interval_ms"
+
+FIXTURE(cgroup_waiting)
+{
+	char *path;
+	struct spinner spinner;
+	int wide;
+	int fd;
+	char counters[16];
+	char interval[16];
+};
+
+FIXTURE_SETUP(cgroup_waiting)
+{
+	const char *missing;
+	char root[256];
+
+	missing = cgroup_missing(root, sizeof(root)) ?: mock_pmu_missing();
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (pin_to_cpu(1))
+		SKIP(return, "needs CPU 0 and CPU 1");
+
+	self->fd = -1;
+	self->wide = -1;
+	ASSERT_EQ(0, mock_pmu_read(PMU, "counters", self->counters, sizeof(self->counters)));
+	ASSERT_LT(0, read_text(MUX_INTERVAL, self->interval, sizeof(self->interval)));
+	self->path = cg_name_indexed(root, "perf_events", getpid());
+	ASSERT_EQ(0, cg_create(self->path));
+	ASSERT_EQ(0, spinner_create(&self->spinner, 0));
+	ASSERT_EQ(0, cg_enter(self->path, self->spinner.pid));
+}
+
+FIXTURE_TEARDOWN(cgroup_waiting)
+{
+	spinner_destroy(&self->spinner);
+	close(self->wide);
+	close(self->fd);
+	EXPECT_EQ(0, mock_pmu_write(PMU, "counters", "%s", self->counters));
+	EXPECT_LT(0, write_text(MUX_INTERVAL, self->interval, strlen(self->interval)));
+	EXPECT_EQ(0, cgroup_remove(self->path));
+	free(self->path);
+}
+
+/*
+ * An event that waits for a counter is read from another CPU: the time that it
+ * is enabled goes on, also between two turns of the events.
+ */
+TEST_F(cgroup_waiting, read)
+{
+	struct perf_event_attr attr = {
+		.type = mock_pmu_type(PMU),
+		.read_format = PERF_COUNT_FORMAT,
+	};
+	struct period period = { .clock = self->spinner.clock };
+	struct perf_count count;
+	struct range range;
+	char interval[] = "10000";
+
+	ASSERT_EQ(0, mock_pmu_write(PMU, "counters", "1"));
+	ASSERT_LT(0, write_text(MUX_INTERVAL, interval, strlen(interval)));
+
+	self->fd = perf_open_cgroup(&attr, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	attr.pinned = 1;
+	self->wide = perf_open(&attr, -1, 0, -1, 0);
+	ASSERT_LE(0, self->wide);
+
+	period.before = clock_ns(period.clock);
+	period.after = period.before;
+	ASSERT_EQ(0, spinner_go(&self->spinner));
+	spinner_wait(&self->spinner, RUN_MS);
+	ASSERT_EQ(0, period_read(&period, self->fd, &count, &range));
+	expect_within(_metadata, range, count.enabled);
+	EXPECT_EQ(0, count.running);
+	EXPECT_EQ(0, count.value);
+}
+
+/*
+ * What 'perf stat -a -C 0 -G' does: one event on the CPU, one on a cgroup, while
+ * a task runs outside the cgroup and then inside.
+ */
+FIXTURE(cgroup_stat)
+{
+	char root[256];
+	/* The cgroup of the event: on cgroup v1 not the one that counts usage */
+	char *event_path;
+	char *path;
+	char mount[32];
+	struct spinner spinner;
+	int wide;
+	int fd;
+};
+
+FIXTURE_VARIANT(cgroup_stat)
+{
+	bool v1;
+};
+
+FIXTURE_VARIANT_ADD(cgroup_stat, v2)
+{
+	.v1 = false,
+};
+
+FIXTURE_VARIANT_ADD(cgroup_stat, v1)
+{
+	.v1 = true,
+};
+
+FIXTURE_SETUP(cgroup_stat)
+{
+	const char *missing = cgroup_missing(self->root, sizeof(self->root));
+	int err;
+
+	self->fd = -1;
+	self->wide = -1;
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (pin_to_cpu(1))
+		SKIP(return, "needs CPU 0 and CPU 1");
+
+	strcpy(self->mount, "/tmp/perf_events.XXXXXX");
+	if (variant->v1) {
+		ASSERT_NE(NULL, mkdtemp(self->mount));
+		if (mount("none", self->mount, "cgroup", 0, "perf_event")) {
+			err = errno;
+			rmdir(self->mount);
+			SKIP(return, "perf_event cannot be moved to cgroup v1: %s",
+			     strerror(err));
+		}
+	}
+
+	self->path = cg_name_indexed(self->root, "perf_events", getpid());
+	self->event_path = cg_name_indexed(variant->v1 ? self->mount : self->root,
+					   "perf_events", getpid());
+	ASSERT_EQ(0, cg_create(self->path));
+	if (variant->v1)
+		ASSERT_EQ(0, mkdir(self->event_path, 0755));
+	ASSERT_EQ(0, spinner_create(&self->spinner, 0));
+}
+
+/*
+ * Give perf_event back to cgroup v2. It does not go as long as the memory of a
+ * removed cgroup is in use when the hierarchy is unmounted: try again then.
+ */
+static int unmount_v1(const char *root, const char *path)
+{
+	int tries = 100;
+
+	while (tries--) {
+		if (umount(path))
+			return -1;
+		usleep(50000);
+		if (!cg_read_strstr(root, "cgroup.stat", "nr_subsys_perf_event"))
+			return 0;
+		if (mount("none", path, "cgroup", 0, "perf_event"))
+			return -1;
+	}
+
+	umount(path);
+	return -1;
+}
+
+FIXTURE_TEARDOWN(cgroup_stat)
+{
+	spinner_destroy(&self->spinner);
+	close(self->wide);
+	close(self->fd);
+	EXPECT_EQ(0, cgroup_remove(self->path));
+	if (variant->v1) {
+		EXPECT_EQ(0, rmdir(self->event_path));
+		EXPECT_EQ(0, unmount_v1(self->root, self->mount));
+		EXPECT_EQ(0, rmdir(self->mount));
+	}
+	free(self->path);
+	free(self->event_path);
+}
+
+TEST_F(cgroup_stat, outside_and_inside)
+{
+	struct period period = { .clock = CLOCK_MONOTONIC };
+	struct perf_count count;
+	struct range range, usage;
+	long usec;
+
+	self->wide = perf_open(&cpu_clock_disabled, -1, 0, -1, 0);
+	ASSERT_LE(0, self->wide);
+	self->fd = perf_open_cgroup(&cpu_clock_disabled, self->event_path, 0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, period_begin(&period, self->wide, 0));
+	ASSERT_EQ(0, ioctl(self->fd, PERF_EVENT_IOC_ENABLE, 0));
+
+	/* Outside: '<not counted>' and all of the time. */
+	ASSERT_EQ(0, spinner_run(&self->spinner, 2 * RUN_MS));
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_not_counted(_metadata, &count);
+	ASSERT_EQ(0, period_read(&period, self->wide, &count, &range));
+	expect_count(_metadata, range, &count);
+
+	/* Inside: the usage of the cgroup and all of the time. */
+	ASSERT_EQ(0, cg_enter(self->path, self->spinner.pid));
+	if (variant->v1)
+		ASSERT_EQ(0, cg_enter(self->event_path, self->spinner.pid));
+	usec = cg_read_key_long(self->path, "cpu.stat", "usage_usec ");
+	ASSERT_LE(0, usec);
+	ASSERT_EQ(0, spinner_run(&self->spinner, 2 * RUN_MS));
+	usec = cg_read_key_long(self->path, "cpu.stat", "usage_usec ") - usec;
+	usage.min = usec * 1000;
+	usage.max = usage.min;
+	ASSERT_LE(2 * RUN_MS * 990, usec);
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_count(_metadata, usage, &count);
+	ASSERT_EQ(0, period_read(&period, self->wide, &count, &range));
+	expect_count(_metadata, range, &count);
+
+	/* The same with the cgroup's event gone. */
+	close(self->fd);
+	self->fd = -1;
+	ASSERT_EQ(0, spinner_run(&self->spinner, RUN_MS));
+	ASSERT_EQ(0, period_read(&period, self->wide, &count, &range));
+	expect_count(_metadata, range, &count);
+}
+
+#define main test_main
+TEST_HARNESS_MAIN
+#undef main
+int main(int argc, char *argv[])
+{
+	/* See enable_on_exec */
+	if (!strcmp(argv[0], "spin")) {
+		for (;;)
+			;
+	}
+
+	return test_main(argc, argv);
+}
