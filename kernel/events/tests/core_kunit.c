@@ -71,6 +71,13 @@ static int perf_test_thread(void *data)
 	}
 }
 
+/* Waits until the task sleeps, with its events off the PMU. */
+static void perf_test_settle(struct perf_test_task *t)
+{
+	while (!wait_task_inactive(t->task, TASK_UNINTERRUPTIBLE))
+		schedule_timeout_uninterruptible(1);
+}
+
 static struct perf_test_task *perf_test_task(struct kunit *test)
 {
 	struct perf_test *pt = test->priv;
@@ -91,15 +98,9 @@ static struct perf_test_task *perf_test_task(struct kunit *test)
 	kthread_bind(task, pt->cpu);
 	t->task = get_task_struct(task);
 	wake_up_process(task);
+	perf_test_settle(t);
 
 	return t;
-}
-
-/* Waits until the task sleeps, with its events off the PMU. */
-static void perf_test_settle(struct perf_test_task *t)
-{
-	while (!wait_task_inactive(t->task, TASK_UNINTERRUPTIBLE))
-		schedule_timeout_uninterruptible(1);
 }
 
 static void perf_test_start(struct perf_test_task *t,
@@ -666,6 +667,11 @@ static void test_fork_inherits(struct kunit *test)
 	struct perf_test_fork f = { .ticks = 70 };
 	struct perf_event *event;
 
+	/*
+	 * With an event that is not inherited, a switch between the two tasks
+	 * does not swap their contexts, and the child's event ends with the child.
+	 */
+	perf_test_open_task(test, MOCK_PMU_CONFIG_TIME, t, NULL);
 	event = perf_test_open(test, &attr, t, -1, NULL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
 

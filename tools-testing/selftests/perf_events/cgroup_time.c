@@ -25,20 +25,22 @@ struct range {
 	__u64 max;
 };
 
-static void expect_within(struct __test_metadata *_metadata, struct range range,
-			  __u64 value)
+static void expect_within(struct __test_metadata *_metadata, const char *what,
+			  __u64 value, struct range range)
 {
-	EXPECT_LE(range.min - range.min / 100, value);
-	EXPECT_GE(range.max + range.max / 100, value);
+	EXPECT_TRUE(value >= range.min - range.min / 100 &&
+		    value <= range.max + range.max / 100) {
+		TH_LOG("%s: %llu, should be %llu to %llu", what, value, range.min, range.max);
+	}
 }
 
 /* An event was enabled, ran and counted all of the time. */
 static void expect_count(struct __test_metadata *_metadata, struct range range,
 			 const struct perf_count *count)
 {
-	expect_within(_metadata, range, count->enabled);
-	expect_within(_metadata, range, count->running);
-	expect_within(_metadata, range, count->value);
+	expect_within(_metadata, "enabled", count->enabled, range);
+	expect_within(_metadata, "running", count->running, range);
+	expect_within(_metadata, "count", count->value, range);
 }
 
 /* It was not. */
@@ -714,7 +716,7 @@ TEST_F(cgroup_waiting, read)
 	ASSERT_EQ(0, spinner_go(&self->spinner));
 	spinner_wait(&self->spinner, RUN_MS);
 	ASSERT_EQ(0, period_read(&period, self->fd, &count, &range));
-	expect_within(_metadata, range, count.enabled);
+	expect_within(_metadata, "enabled", count.enabled, range);
 	EXPECT_EQ(0, count.running);
 	EXPECT_EQ(0, count.value);
 }

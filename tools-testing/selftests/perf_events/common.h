@@ -165,12 +165,10 @@ static inline const char *cgroup_missing(char *root, size_t len)
 {
 	if (geteuid())
 		return "cgroup events need root";
-	if (!cg_find_controller_root(root, len, "perf_event"))
-		return "perf_event is on cgroup v1";
 	if (cg_find_unified_root(root, len, NULL))
 		return "cgroup v2 is not mounted";
 	if (cg_read_strstr(root, "cgroup.stat", "nr_subsys_perf_event"))
-		return "needs CONFIG_CGROUP_PERF";
+		return "needs CONFIG_CGROUP_PERF and perf_event not on cgroup v1";
 	return NULL;
 }
 
