@@ -5,8 +5,8 @@
  *
  * All that runs in a cgroup here is one process that spins on CPU 0. The time
  * of an event must then equal the CPU time of that process. Where an event is
- * enabled, disabled or read while the process runs, its CPU time is taken before
- * and after, so that it does not matter how long that takes.
+ * enabled, disabled or read while the process runs, bounds of its CPU time are
+ * taken before and after, so that it does not matter how long that takes.
  */
 
 #include <errno.h>
@@ -52,9 +52,12 @@ static void expect_not_counted(struct __test_metadata *_metadata,
 	EXPECT_EQ(0, count->value);
 }
 
-/* The time on @clock while an event is enabled, as far as it can be known */
+/*
+ * The time while an event is enabled, as far as it can be known: CPU time of
+ * @spinner, or if there is none, of the clock on the wall.
+ */
 struct period {
-	clockid_t clock;
+	const struct spinner *spinner;
 	/* Just before and just after the event was enabled */
 	__u64 before;
 	__u64 after;
@@ -62,13 +65,23 @@ struct period {
 	struct range sum;
 };
 
+static __u64 period_min_ns(const struct period *period)
+{
+	return period->spinner ? spinner_min_ns(period->spinner) : clock_ns(CLOCK_MONOTONIC);
+}
+
+static __u64 period_max_ns(const struct period *period)
+{
+	return period->spinner ? spinner_max_ns(period->spinner) : clock_ns(CLOCK_MONOTONIC);
+}
+
 static int period_begin(struct period *period, int fd, unsigned long flags)
 {
 	int err;
 
-	period->before = clock_ns(period->clock);
+	period->before = period_min_ns(period);
 	err = ioctl(fd, PERF_EVENT_IOC_ENABLE, flags);
-	period->after = clock_ns(period->clock);
+	period->after = period_max_ns(period);
 	return err;
 }
 
@@ -77,9 +90,9 @@ static int period_end(struct period *period, int fd, unsigned long flags)
 	__u64 before, after;
 	int err;
 
-	before = clock_ns(period->clock);
+	before = period_min_ns(period);
 	err = ioctl(fd, PERF_EVENT_IOC_DISABLE, flags);
-	after = clock_ns(period->clock);
+	after = period_max_ns(period);
 
 	period->sum.min += before - period->after;
 	period->sum.max += after - period->before;
@@ -92,9 +105,9 @@ static int period_read(const struct period *period, int fd, struct perf_count *c
 {
 	int err;
 
-	range->min = period->sum.min + clock_ns(period->clock) - period->after;
+	range->min = period->sum.min + period_min_ns(period) - period->after;
 	err = perf_read(fd, count);
-	range->max = period->sum.max + clock_ns(period->clock) - period->before;
+	range->max = period->sum.max + period_max_ns(period) - period->before;
 	return err;
 }
 
@@ -221,7 +234,7 @@ FIXTURE_SETUP(cgroup_time)
 	ASSERT_EQ(0, spinner_create(&self->other_spinner, 0));
 	ASSERT_EQ(0, cg_enter(self->other, self->other_spinner.pid));
 	ASSERT_EQ(0, spinner_create(&self->spinner, 0));
-	self->period.clock = self->spinner.clock;
+	self->period.spinner = &self->spinner;
 
 	switch (variant->neighbour) {
 	case ALONE:
@@ -309,10 +322,10 @@ TEST_F(cgroup_time, open_while_running)
 	ASSERT_EQ(0, spinner_go(&self->spinner));
 	spinner_wait(&self->spinner, RUN_MS);
 
-	self->period.before = clock_ns(self->period.clock);
+	self->period.before = period_min_ns(&self->period);
 	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
 	ASSERT_LE(0, self->fd);
-	self->period.after = clock_ns(self->period.clock);
+	self->period.after = period_max_ns(&self->period);
 
 	spinner_wait(&self->spinner, RUN_MS);
 	ASSERT_EQ(0, period_read(&self->period, self->fd, &count, &range));
@@ -335,10 +348,10 @@ TEST_F(cgroup_time, open_before_first_task)
 	expect_not_counted(_metadata, &count);
 
 	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
-	range.min = spinner_ns(&self->spinner);
+	range.min = spinner_min_ns(&self->spinner);
 	ASSERT_EQ(0, spinner_run(&self->spinner, RUN_MS));
 	ASSERT_EQ(0, spinner_run(&self->other_spinner, RUN_MS));
-	range.min = spinner_ns(&self->spinner) - range.min;
+	range.min = spinner_min_ns(&self->spinner) - range.min;
 	range.max = range.min;
 
 	ASSERT_EQ(0, perf_read(self->fd, &count));
@@ -359,10 +372,10 @@ TEST_F(cgroup_time, close_and_open)
 	close(self->fd);
 	spinner_wait(&self->spinner, RUN_MS);
 
-	self->period.before = clock_ns(self->period.clock);
+	self->period.before = period_min_ns(&self->period);
 	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
 	ASSERT_LE(0, self->fd);
-	self->period.after = clock_ns(self->period.clock);
+	self->period.after = period_max_ns(&self->period);
 
 	spinner_wait(&self->spinner, RUN_MS);
 	ASSERT_EQ(0, period_read(&self->period, self->fd, &count, &range));
@@ -404,7 +417,7 @@ TEST_F(cgroup_time, other_cgroup_running)
 /* Two cgroups, each with a task that runs and an event that comes and goes. */
 TEST_F(cgroup_time, two_cgroups)
 {
-	struct period other = { .clock = self->other_spinner.clock };
+	struct period other = { .spinner = &self->other_spinner };
 	struct perf_count count;
 	int other_fd, i;
 
@@ -516,7 +529,7 @@ TEST_F(cgroup_busy, tasks_with_events)
 		self->task_event[i] = perf_open(&cpu_clock, self->spinner[i].pid, -1, -1, 0);
 		ASSERT_LE(0, self->task_event[i]);
 		ASSERT_EQ(0, cg_enter(self->path, self->spinner[i].pid));
-		range.min -= spinner_ns(&self->spinner[i]);
+		range.min -= spinner_min_ns(&self->spinner[i]);
 	}
 	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
 	ASSERT_LE(0, self->fd);
@@ -526,7 +539,7 @@ TEST_F(cgroup_busy, tasks_with_events)
 	spinner_wait(&self->spinner[0], 2 * RUN_MS);
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, spinner_halt(&self->spinner[i]));
-		range.min += spinner_ns(&self->spinner[i]);
+		range.min += spinner_min_ns(&self->spinner[i]);
 	}
 	range.max = range.min;
 
@@ -541,37 +554,22 @@ TEST_F(cgroup_busy, tasks_with_events)
 TEST_F(cgroup_busy, enable_on_exec)
 {
 	struct perf_event_attr attr = cpu_clock_disabled;
-	struct period period = {};
+	struct period period = { .spinner = &self->spinner[0] };
 	struct perf_count count;
 	struct range range;
-	int status;
-	pid_t pid;
 
 	attr.enable_on_exec = 1;
 	attr.pinned = 1;
 
-	pid = fork();
-	ASSERT_LE(0, pid);
-	if (!pid) {
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pin_to_cpu(0))
-			_exit(1);
-		raise(SIGSTOP);
-		execl("/proc/self/exe", "spin", NULL);
-		_exit(1);
-	}
-	ASSERT_EQ(pid, waitpid(pid, &status, WUNTRACED));
-	ASSERT_TRUE(WIFSTOPPED(status));
 	spinner_destroy(&self->spinner[0]);
-	self->spinner[0].pid = pid;
-	ASSERT_EQ(0, clock_getcpuclockid(pid, &self->spinner[0].clock));
+	ASSERT_EQ(0, __spinner_create(&self->spinner[0], 0, true));
 
-	self->task_event[0] = perf_open(&attr, pid, -1, -1, 0);
+	self->task_event[0] = perf_open(&attr, self->spinner[0].pid, -1, -1, 0);
 	ASSERT_LE(0, self->task_event[0]);
-	ASSERT_EQ(0, cg_enter(self->path, pid));
+	ASSERT_EQ(0, cg_enter(self->path, self->spinner[0].pid));
 	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
 	ASSERT_LE(0, self->fd);
-	period.clock = self->spinner[0].clock;
-	period.before = clock_ns(period.clock);
+	period.before = period_min_ns(&period);
 	period.after = period.before;
 
 	/* Soon, before a switch to a kernel thread and back changes anything */
@@ -588,7 +586,7 @@ TEST_F(cgroup_busy, enable_on_exec)
 TEST_F(cgroup_busy, enable_pinned_task)
 {
 	struct perf_event_attr attr = cpu_clock_disabled;
-	struct period period = { .clock = self->spinner[0].clock };
+	struct period period = { .spinner = &self->spinner[0] };
 	struct perf_count count;
 	struct range range;
 	int i;
@@ -599,7 +597,7 @@ TEST_F(cgroup_busy, enable_pinned_task)
 	ASSERT_EQ(0, cg_enter(self->path, self->spinner[0].pid));
 	self->fd = perf_open_cgroup(&cpu_clock, self->path, 0);
 	ASSERT_LE(0, self->fd);
-	period.before = clock_ns(period.clock);
+	period.before = period_min_ns(&period);
 	period.after = period.before;
 
 	ASSERT_EQ(0, spinner_go(&self->spinner[0]));
@@ -619,7 +617,7 @@ TEST_F(cgroup_busy, enable_pinned_task)
  */
 TEST_F(cgroup_busy, first_event_not_running)
 {
-	struct period period = { .clock = CLOCK_MONOTONIC };
+	struct period period = {};
 	struct perf_count count;
 	int wide;
 
@@ -697,7 +695,7 @@ TEST_F(cgroup_waiting, read)
 		.type = mock_pmu_type(PMU),
 		.read_format = PERF_COUNT_FORMAT,
 	};
-	struct period period = { .clock = self->spinner.clock };
+	struct period period = { .spinner = &self->spinner };
 	struct perf_count count;
 	struct range range;
 	char interval[] = "10000";
@@ -711,7 +709,7 @@ TEST_F(cgroup_waiting, read)
 	self->wide = perf_open(&attr, -1, 0, -1, 0);
 	ASSERT_LE(0, self->wide);
 
-	period.before = clock_ns(period.clock);
+	period.before = period_min_ns(&period);
 	period.after = period.before;
 	ASSERT_EQ(0, spinner_go(&self->spinner));
 	spinner_wait(&self->spinner, RUN_MS);
@@ -823,7 +821,7 @@ FIXTURE_TEARDOWN(cgroup_stat)
 
 TEST_F(cgroup_stat, outside_and_inside)
 {
-	struct period period = { .clock = CLOCK_MONOTONIC };
+	struct period period = {};
 	struct perf_count count;
 	struct range range, usage;
 	long usec;
@@ -872,10 +870,7 @@ TEST_HARNESS_MAIN
 int main(int argc, char *argv[])
 {
 	/* See enable_on_exec */
-	if (!strcmp(argv[0], "spin")) {
-		for (;;)
-			;
-	}
+	spinner_main(argc, argv);
 
 	return test_main(argc, argv);
 }

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -90,40 +91,75 @@ static inline __u64 clock_ns(clockid_t clock)
 /* A process that uses up CPU time and does nothing else, while it is let go. */
 struct spinner {
 	pid_t pid;
-	/* Its CPU time, exact even while it runs */
+	/* Its CPU time, exact unless it runs: then it is that of the last tick */
 	clockid_t clock;
+	/* Its CPU time as it told last, in memory that it shares over exec() */
+	volatile __u64 *told;
+	int told_fd;
+	bool running;
 };
 
-static inline __u64 spinner_ns(const struct spinner *spinner)
+/* What a spinner does. */
+static inline __attribute__((noreturn)) void spinner_spin(int told_fd)
 {
-	return clock_ns(spinner->clock);
+	volatile __u64 *told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE,
+				    MAP_SHARED, told_fd, 0);
+
+	if (told == MAP_FAILED)
+		_exit(1);
+	for (;;)
+		*told = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-static inline int spinner_halt(const struct spinner *spinner)
+/* At least the CPU time that the spinner had when this was called */
+static inline __u64 spinner_min_ns(const struct spinner *spinner)
+{
+	return spinner->running ? *spinner->told : clock_ns(spinner->clock);
+}
+
+/* At least the CPU time that it has by now */
+static inline __u64 spinner_max_ns(const struct spinner *spinner)
+{
+	__u64 last;
+	int i;
+
+	/* It may be about to tell a time that it has read before the call. */
+	for (i = 0; spinner->running && i < 2; i++) {
+		last = *spinner->told;
+		while (*spinner->told == last)
+			usleep(50);
+	}
+
+	return spinner_min_ns(spinner);
+}
+
+static inline int spinner_halt(struct spinner *spinner)
 {
 	int status;
 
 	if (kill(spinner->pid, SIGSTOP) ||
 	    waitpid(spinner->pid, &status, WUNTRACED) != spinner->pid)
 		return -1;
+	spinner->running = false;
 	return WIFSTOPPED(status) ? 0 : -1;
 }
 
-static inline int spinner_go(const struct spinner *spinner)
+static inline int spinner_go(struct spinner *spinner)
 {
+	spinner->running = true;
 	return kill(spinner->pid, SIGCONT);
 }
 
 /* Wait until a spinner that was let go has used up some more CPU time. */
 static inline void spinner_wait(const struct spinner *spinner, unsigned int ms)
 {
-	__u64 now, end = spinner_ns(spinner) + ms * 1000000ULL;
+	__u64 now, end = spinner_max_ns(spinner) + ms * 1000000ULL;
 
-	while ((now = spinner_ns(spinner)) < end)
+	while ((now = spinner_min_ns(spinner)) < end)
 		usleep((end - now) / 1000 + 1);
 }
 
-static inline int spinner_run(const struct spinner *spinner, unsigned int ms)
+static inline int spinner_run(struct spinner *spinner, unsigned int ms)
 {
 	if (spinner_go(spinner))
 		return -1;
@@ -131,18 +167,35 @@ static inline int spinner_run(const struct spinner *spinner, unsigned int ms)
 	return spinner_halt(spinner);
 }
 
-/* Make a spinner that has not been let go yet. It ends with its parent. */
-static inline int spinner_create(struct spinner *spinner, int cpu)
+/*
+ * Make a spinner that has not been let go yet. It ends with its parent. With
+ * @exec, it executes this program again when it is let go, as "spin FD": see
+ * spinner_main().
+ */
+static inline int __spinner_create(struct spinner *spinner, int cpu, bool exec)
 {
+	char fd[16];
 	int status;
+
+	spinner->running = false;
+	spinner->told_fd = memfd_create("spinner", 0);
+	if (spinner->told_fd < 0 || ftruncate(spinner->told_fd, sizeof(*spinner->told)))
+		return -1;
+	spinner->told = mmap(NULL, sizeof(*spinner->told), PROT_READ, MAP_SHARED,
+			     spinner->told_fd, 0);
+	if (spinner->told == MAP_FAILED)
+		return -1;
 
 	spinner->pid = fork();
 	if (!spinner->pid) {
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) || pin_to_cpu(cpu))
 			_exit(1);
 		raise(SIGSTOP);
-		for (;;)
-			;
+		if (!exec)
+			spinner_spin(spinner->told_fd);
+		snprintf(fd, sizeof(fd), "%d", spinner->told_fd);
+		execl("/proc/self/exe", "spin", fd, NULL);
+		_exit(1);
 	}
 
 	if (spinner->pid < 0 || waitpid(spinner->pid, &status, WUNTRACED) != spinner->pid)
@@ -152,12 +205,27 @@ static inline int spinner_create(struct spinner *spinner, int cpu)
 	return 0;
 }
 
-static inline void spinner_destroy(const struct spinner *spinner)
+static inline int spinner_create(struct spinner *spinner, int cpu)
+{
+	return __spinner_create(spinner, cpu, false);
+}
+
+/* To be called first by main() of a test that lets spinners execute it */
+static inline void spinner_main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[0], "spin"))
+		spinner_spin(atoi(argv[1]));
+}
+
+static inline void spinner_destroy(struct spinner *spinner)
 {
 	if (spinner->pid <= 0)
 		return;
 	kill(spinner->pid, SIGKILL);
 	waitpid(spinner->pid, NULL, 0);
+	munmap((void *)spinner->told, sizeof(*spinner->told));
+	close(spinner->told_fd);
+	spinner->pid = 0;
 }
 
 /* Why there are no cgroup v2 events, or NULL and where cgroup v2 is mounted. */
