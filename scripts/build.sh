@@ -19,6 +19,7 @@ for extra in $(echo "$purpose" | tr - ' '); do
 	[ -r "$TOP/qemu/configs/$extra.config" ] || die "there is no qemu/configs/$extra.config"
 	fragments+=("$TOP/qemu/configs/$extra.config")
 done
+[ ! -r "$TOP/qemu/configs/$arch-$purpose.config" ] || fragments+=("$TOP/qemu/configs/$arch-$purpose.config")
 if [ -d "$src/kernel/events/tests" ]; then
 	case $purpose in
 	test* | debug*) fragments+=("$TOP/qemu/configs/series.config") ;;

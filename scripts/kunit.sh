@@ -7,9 +7,8 @@ arch_vars "$1"
 cd "$2"
 # kunit.py starts from the defaults; what no test of these needs is left out, for
 # the time that it takes to build.
-trim=()
-for symbol in VT INPUT SERIO HID_SUPPORT USB_SUPPORT CPU_FREQ LEGACY_PTYS RD_BZIP2 RD_LZMA RD_XZ RD_LZO RD_LZ4 \
-	RD_ZSTD BLOCK HW_RANDOM SUSPEND HIBERNATION VIRTIO_MENU VHOST_MENU NVMEM HWMON IOMMU_SUPPORT SWAP; do
+trim=(--kconfig_add=CONFIG_EXPERT=y)
+for symbol in VT INPUT SERIO HID_SUPPORT USB_SUPPORT BLK_DEV_INITRD BLOCK SUSPEND; do
 	trim+=("--kconfig_add=CONFIG_$symbol=n")
 done
 counted "$BUILD/$1/kunit-py.log" "kunit.py on $1, lines" . \

@@ -192,3 +192,13 @@ row() { awk -F'\t' -v s="$1" '$2 == s { print $3, $4, $5 }' "$out/results.tsv"; 
 	[ "$(row 'selftests: sched: plain')" = "0 1 0" ]
 	[ "$(row 'selftests: perf_events: one')" = "2 0 0" ]
 }
+
+@test "what fails on the base too is shown apart, and fails nothing else" {
+	printf 'x86_64\tselftests: perf_events: one\tfor a reason\n' >"$repo/scripts/known-failures"
+	sed -i -e '/^# ok 2 global.b/d' -e 's/^ok 1 sel.*/not ok 1 selftests: perf_events: one # exit=1/' "$out/job.log"
+	results
+	cat "$out/results.tsv"
+	[ "$status" -eq 0 ]
+	[ "$(row 'selftests: perf_events: one')" = "0 0 0" ]
+	grep -q 'fails on the base too: for a reason' "$out/results.tsv"
+}
