@@ -19,6 +19,13 @@
 
 #define RUN_MS		100
 
+/*
+ * A virtual CPU can lose its processor between the moments when the scheduler
+ * and perf look at the clock. What goes wrong is off by a third of RUN_MS at the
+ * very least.
+ */
+static __u64 slack_ns = RUN_MS * 1000000ULL / 5;
+
 /* What is to be found within, with 1 % of tolerance */
 struct range {
 	__u64 min;
@@ -28,8 +35,8 @@ struct range {
 static void expect_within(struct __test_metadata *_metadata, const char *what,
 			  __u64 value, struct range range)
 {
-	EXPECT_TRUE(value >= range.min - range.min / 100 &&
-		    value <= range.max + range.max / 100) {
+	EXPECT_TRUE(value + slack_ns >= range.min - range.min / 100 &&
+		    value <= range.max + range.max / 100 + slack_ns) {
 		TH_LOG("%s: %llu, should be %llu to %llu", what, value, range.min, range.max);
 	}
 }
@@ -715,8 +722,9 @@ TEST_F(cgroup_waiting, read)
 	spinner_wait(&self->spinner, RUN_MS);
 	ASSERT_EQ(0, period_read(&period, self->fd, &count, &range));
 	expect_within(_metadata, "enabled", count.enabled, range);
-	EXPECT_EQ(0, count.running);
-	EXPECT_EQ(0, count.value);
+	/* It may have had the counter for the end of the spinner's way to a halt. */
+	EXPECT_GT(RUN_MS * 10000, count.running);
+	EXPECT_GT(RUN_MS * 10000, count.value);
 }
 
 /*
@@ -825,6 +833,9 @@ TEST_F(cgroup_stat, outside_and_inside)
 	struct perf_count count;
 	struct range range, usage;
 	long usec;
+
+	/* Nothing is read or enabled while a task runs. */
+	slack_ns = 0;
 
 	self->wide = perf_open(&cpu_clock_disabled, -1, 0, -1, 0);
 	ASSERT_LE(0, self->wide);
