@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What CI runs. The scripts' own tests, the series' checks, both architectures
-# booted with KUnit and kselftests, kunit.py as kernel people call it. The last line
+# booted with KUnit and kselftests. The last line
 # is 'N passed, N failed, N skipped'; status 0 only if nothing failed.
 . "$(dirname "$0")/lib.sh"
 [ $# -eq 0 ] || die "takes no arguments"
@@ -55,9 +55,5 @@ for arch in x86_64 arm64; do
 done
 say "== the scripts' own tests"
 run_bats "$TOP"/scripts/tests/*.bats
-for arch in x86_64 arm64; do
-	say "== kunit.py on $arch"
-	step "$arch: kunit.py run --kunitconfig=kernel/events" "$TOP/scripts/kunit.sh" "$arch" "$src"
-done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]
