@@ -874,6 +874,7 @@ static int __init mock_pmu_init(void)
 
 	return 0;
 }
+
 /*
  * Last, for the core asks the newest PMU first when it has to search for one: a
  * test sees that it did so.
