@@ -56,6 +56,24 @@ no_qemu() {
 	one_line "the guest hangs: not done after 15 s"
 }
 
+@test "a test program that hangs is ended with all that it started" {
+	boot <<-'JOB'
+		echo 'exit 4' >/tmp/skips
+		echo 'sleep 777 & sleep 777' >/tmp/hangs
+		timeout --foreground 9 timeout 9 sh /tmp/skips
+		echo "skips: $?"
+		timeout --foreground 2 timeout 2 sh /tmp/hangs | cat
+		timeout 2 sh /tmp/hangs
+		echo "hangs: $?"
+		sleep 1
+		echo "left: $(pgrep -c sleep)"
+	JOB
+	[ "$status" -eq 0 ]
+	grep -q '^skips: 4' "$out/job.log"
+	grep -q '^hangs: 124' "$out/job.log"
+	grep -q '^left: 0' "$out/job.log"
+}
+
 @test "a guest that goes away in the middle" {
 	boot <<<'echo half; reboot -f'
 	one_line "cut short"
