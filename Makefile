@@ -2,7 +2,7 @@
 export ARCH KDIR BASE SERIES TREE ONLY JOBS QUIETPERF_CACHE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test kunit shell tree export check-series
+.PHONY: help run test bench ablate kunit shell tree export check-series
 
 help: ## this text
 	@echo 'make VERB [ARCH=x86_64|arm64] [KDIR=a kernel git tree] [BASE=a tarball]'
@@ -12,6 +12,10 @@ run: ## base, series, kernel, boot, KUnit and kselftests; one table
 	@scripts/run.sh
 test: ## what CI runs: the scripts, the series, both architectures
 	@scripts/test.sh
+bench: ## base and patched kernel side by side [ONLY=cgroup]
+	@scripts/bench.sh
+ablate: ## each change taken out in turn: which tests notice [ONLY=]
+	@scripts/ablate.sh
 kunit: ## the KUnit suite through kunit.py
 	@scripts/kunit.sh $(or $(ARCH),x86_64) $$(scripts/source.sh)
 shell: ## the patched kernel with a prompt

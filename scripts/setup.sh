@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Install what the host needs and does not have. Debian as root does it alone;
-# elsewhere the missing commands are named.
+# Usage: setup.sh [COMMAND:PACKAGE...]
+# Install what the host needs and does not have, the named included. Debian as root
+# does it alone; elsewhere the missing commands are named.
 . "$(dirname "$0")/lib.sh"
 
 # command or file that shows the package is there : Debian package
@@ -16,6 +17,7 @@ x86_64) needs+=(aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu /usr/aarch64-linux-g
 aarch64) needs+=(x86_64-linux-gnu-gcc:gcc-x86-64-linux-gnu /usr/x86_64-linux-gnu/lib/libc.a:libc6-dev-amd64-cross) ;;
 *) die "this host is $(uname -m): x86_64 and aarch64 are supported" ;;
 esac
+needs+=("$@")
 
 missing=()
 for need in "${needs[@]}"; do

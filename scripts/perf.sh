@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Usage: perf.sh SRC
+# Build SRC's perf for x86_64, static, with what it takes to record tracepoints and
+# not much else; print the program's path.
+. "$(dirname "$0")/lib.sh"
+[ $# -eq 1 ] || die "usage: perf.sh SRC"
+src=$1 obj=$1/obj-perf
+[ "$(uname -m)" = x86_64 ] || die "perf is built on an x86_64 host only"
+mkdir -p "$obj"
+say "building perf"
+counted "$BUILD/x86_64/perf.log" "perf, files" '^ +CC ' \
+	make -C "$src/tools/perf" O="$obj" -j"$JOBS" CC="ccache gcc" HOSTCC="ccache gcc" LDFLAGS=-static \
+	NO_RUST=1 NO_LIBELF=1 NO_LIBPYTHON=1 NO_LIBPERL=1 NO_SLANG=1 NO_LIBBPF=1 BUILD_BPF_SKEL=0 \
+	NO_JVMTI=1 NO_LIBNUMA=1 NO_LIBCAP=1 NO_LIBLLVM=1 NO_LIBBABELTRACE=1 NO_LIBDEBUGINFOD=1 perf
+strip -o "$obj/perf-stripped" "$obj/perf"
+echo "$obj/perf-stripped"
