@@ -7,6 +7,8 @@
 ARCH=${ARCH:-x86_64}
 arch_vars "$ARCH"
 PURPOSE=${PURPOSE:-test}
+# Twice what the tests take under emulation on a busy machine.
+export LIMIT=${LIMIT:-1200}
 
 "$TOP/scripts/setup.sh"
 lock

@@ -60,13 +60,13 @@ no_qemu() {
 	boot <<-'JOB'
 		echo 'exit 4' >/tmp/skips
 		echo 'sleep 777 & sleep 777' >/tmp/hangs
-		timeout --foreground 9 timeout 9 sh /tmp/skips
+		/usr/bin/timeout --foreground 9 /usr/bin/timeout 9 sh /tmp/skips
 		echo "skips: $?"
-		timeout --foreground 2 timeout 2 sh /tmp/hangs | cat
-		timeout 2 sh /tmp/hangs
+		/usr/bin/timeout --foreground 2 /usr/bin/timeout 2 sh /tmp/hangs | cat
+		/usr/bin/timeout 2 sh /tmp/hangs
 		echo "hangs: $?"
 		sleep 1
-		echo "left: $(pgrep -c sleep)"
+		echo "left: $(pidof sleep | wc -w)"
 	JOB
 	[ "$status" -eq 0 ]
 	grep -q '^skips: 4' "$out/job.log"
