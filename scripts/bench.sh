@@ -56,10 +56,11 @@ commit_of() {
 
 # measure ARCH KERNEL: boot it, and add its figures to those there are.
 measure() {
-	local arch=$1 kernel=$2 log=$out/$1-$2 name unit why
+	local arch=$1 kernel=$2 log=$out/$1-$2 name unit why perf=
+	if [[ $(plan "$arch" "${only[@]}") == *record/* ]]; then perf=$("$TOP/scripts/perf.sh" "${src[$kernel]}"); fi
 	say "measuring: $arch, $kernel"
 	job "$arch" >"$tmp/job"
-	ICOUNT=1 APPEND=norandmaps LIMIT=${LIMIT:-1200} "$TOP/scripts/boot.sh" "$arch" "${src[$kernel]}/obj-$arch-bench" "$tmp/job" "$log" || exit 1
+	EXTRA=$perf ICOUNT=1 APPEND=norandmaps LIMIT=${LIMIT:-1200} "$TOP/scripts/boot.sh" "$arch" "${src[$kernel]}/obj-$arch-bench" "$tmp/job" "$log" || exit 1
 	tr -d '\r' <"$log/job.log" >"$tmp/log"
 	while read -r name unit _; do
 		awk -v OFS='\t' -v arch="$arch" -v kernel="$kernel" -v name="$name" -v unit="$unit" '
@@ -91,9 +92,7 @@ for kernel in base patched; do
 	src[$kernel]=$("$TOP/scripts/worktree.sh" "$repo" "$commit" bench-$kernel)
 	for arch in "${arches[@]}"; do
 		obj=$("$TOP/scripts/build.sh" "$arch" bench "${src[$kernel]}")
-		extra=
-		if [[ $(plan "$arch" "${only[@]}") == *record/* ]]; then extra=$("$TOP/scripts/perf.sh" "${src[$kernel]}"); fi
-		EXTRA=${extra:+$extra:perf} "$TOP/scripts/rootfs.sh" "$arch" "${src[$kernel]}" "$obj"
+		"$TOP/scripts/rootfs.sh" "$arch" "${src[$kernel]}" "$obj"
 	done
 done
 printf 'arch\tcase\tkernel\tvalue\tunit\n' >"$tmp/results.tsv"

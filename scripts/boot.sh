@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: [SMP=2] [LIMIT=300] [APPEND=...] [ICOUNT=] boot.sh ARCH OBJ JOB OUT
 # Boot OBJ's kernel and root file system, run the script JOB in the guest, leave
-# OUT/kernel.log and OUT/job.log. With JOB '-': a prompt on this terminal instead.
+# OUT/kernel.log and OUT/job.log. EXTRA=FILE adds a program. With JOB '-': a prompt on this terminal instead.
 # Status: 0 the job ended with 0 and the kernel had nothing to say against it;
 # else one line tells what was wrong.
 . "$(dirname "$0")/lib.sh"
@@ -42,7 +42,8 @@ trap cleanup EXIT
 trap 'exit 130' INT TERM
 mkdir "$tmp/root"
 install -m 755 "$job" "$tmp/root/job"
-(cd "$tmp/root" && echo job | cpio -o -H newc -R 0:0 --quiet | gzip -1n) >"$tmp/job.cpio.gz"
+[ -z "${EXTRA:-}" ] || install -D -m 755 "$EXTRA" "$tmp/root/usr/bin/${EXTRA##*/}"
+(cd "$tmp/root" && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1n) >"$tmp/job.cpio.gz"
 cat "$obj/rootfs.cpio.gz" "$tmp/job.cpio.gz" >"$tmp/initrd"
 
 : >"$out/kernel.log"

@@ -12,5 +12,6 @@ counted "$BUILD/x86_64/perf.log" "perf, files" '^ +CC ' \
 	make -C "$src/tools/perf" O="$obj" -j"$JOBS" CC="ccache gcc" HOSTCC="ccache gcc" LDFLAGS=-static \
 	NO_RUST=1 NO_LIBELF=1 NO_LIBPYTHON=1 NO_LIBPERL=1 NO_SLANG=1 NO_LIBBPF=1 BUILD_BPF_SKEL=0 \
 	NO_JVMTI=1 NO_LIBNUMA=1 NO_LIBCAP=1 NO_LIBLLVM=1 NO_LIBBABELTRACE=1 NO_LIBDEBUGINFOD=1 perf
-strip -o "$obj/perf-stripped" "$obj/perf"
-echo "$obj/perf-stripped"
+mkdir -p "$obj/stripped"
+strip -o "$obj/stripped/perf" "$obj/perf"
+echo "$obj/stripped/perf"

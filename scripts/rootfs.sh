@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: rootfs.sh ARCH SRC OBJ
 # Make OBJ/rootfs.cpio.gz: static busybox, qemu/init and SRC's kselftests,
-# installed as their own makefiles do it. EXTRA=FILE:NAME adds a program.
+# installed as their own makefiles do it.
 . "$(dirname "$0")/lib.sh"
 [ $# -eq 3 ] || die "usage: rootfs.sh ARCH SRC OBJ"
 arch=$1 src=$2 obj=$3
@@ -45,6 +45,5 @@ cp "$busybox" "$root/bin/busybox"
 install -m 755 "$TOP/qemu/timeout" "$root/usr/bin/timeout"
 install -m 755 "$TOP/qemu/init" "$root/init"
 cp -a "$obj/kselftest-install" "$root/kselftest"
-[ -z "${EXTRA:-}" ] || install -m 755 "${EXTRA%:*}" "$root/usr/bin/${EXTRA##*:}"
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet | gzip -1n >"$obj/rootfs.new")
 mv "$obj/rootfs.new" "$obj/rootfs.cpio.gz"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What CI runs. The scripts' own tests, the series' checks, both architectures
-# booted with KUnit and kselftests. The last line
-# is 'N passed, N failed, N skipped'; status 0 only if nothing failed.
+# What CI runs. The scripts' own tests, the series' checks, both architectures booted
+# with KUnit and kselftests, perf stat in the guest. The last line is
+# 'N passed, N failed, N skipped'; status 0 only if nothing failed.
 . "$(dirname "$0")/lib.sh"
 [ $# -eq 0 ] || die "takes no arguments"
 unset ARCH SERIES
@@ -53,6 +53,7 @@ for arch in x86_64 arm64; do
 	step "$arch: run" env ARCH=$arch "$TOP/scripts/run.sh"
 	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
 done
+[ "$(uname -m)" != x86_64 ] || step "x86_64: perf stat on cgroups" "$TOP/scripts/perf-stat.sh"
 say "== the scripts' own tests"
 run_bats "$TOP"/scripts/tests/*.bats
 echo "$passed passed, $failed failed, $skipped skipped"
