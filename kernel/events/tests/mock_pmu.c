@@ -20,6 +20,7 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
@@ -322,8 +323,8 @@ static int mock_pmu_validate_attr(const struct perf_event_attr *attr)
 	if (attr->precise_ip || attr->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		return -EOPNOTSUPP;
 	/*
-	 * There never is a guest, so that exclude_guest changes nothing. The
-	 * other exclude bits filter samples, but not what is counted.
+	 * What a guest does is not seen, but see mock_pmu_guest(). The other
+	 * exclude bits filter samples, but not what is counted.
 	 */
 	if (attr->exclude_host)
 		return -EOPNOTSUPP;
@@ -668,6 +669,36 @@ int mock_pmu_disabled(struct mock_pmu *mock, unsigned int cpu)
 	return err ?: args.disabled;
 }
 
+static void mock_pmu_guest_cpu(void *info)
+{
+	unsigned int *ms = info;
+
+	perf_load_guest_context();
+	mdelay(*ms);
+	perf_put_guest_context();
+}
+
+/**
+ * mock_pmu_guest() - Let a CPU do what it does for a guest that owns the PMU
+ * @cpu: the CPU
+ * @ms: for how many milliseconds
+ *
+ * Takes events with perf_event_attr::exclude_guest off the mock PMUs on @cpu,
+ * and puts them on again at the end, as KVM does around the time that a guest
+ * with a mediated PMU runs. Interrupts are off on @cpu meanwhile.
+ *
+ * Context: interrupts enabled.
+ * Return: 0; -EINVAL if @ms is above MOCK_PMU_MAX_GUEST_MS; -ENXIO if @cpu is not
+ * online.
+ */
+int mock_pmu_guest(unsigned int cpu, unsigned int ms)
+{
+	if (ms > MOCK_PMU_MAX_GUEST_MS)
+		return -EINVAL;
+
+	return smp_call_function_single(cpu, mock_pmu_guest_cpu, &ms, true);
+}
+
 static int mock_pmu_calls_show(struct seq_file *m, void *v)
 {
 	struct mock_pmu *mock = m->private;
@@ -777,6 +808,25 @@ static const struct file_operations mock_pmu_tick_fops = {
 	.llseek	= noop_llseek,
 };
 
+static ssize_t mock_pmu_guest_write(struct file *file, const char __user *ubuf,
+				    size_t len, loff_t *pos)
+{
+	unsigned int val[2];
+	int err;
+
+	err = mock_pmu_parse(ubuf, len, val, ARRAY_SIZE(val));
+	if (!err)
+		err = mock_pmu_guest(val[0], val[1]);
+
+	return err ?: len;
+}
+
+static const struct file_operations mock_pmu_guest_fops = {
+	.open	= simple_open,
+	.write	= mock_pmu_guest_write,
+	.llseek	= noop_llseek,
+};
+
 static int mock_pmu_disabled_show(struct seq_file *m, void *v)
 {
 	unsigned int cpu;
@@ -805,6 +855,7 @@ static void __init mock_pmu_debugfs_init(struct mock_pmu *mock, struct dentry *r
 		debugfs_create_file(mock_pmu_fail_names[where], 0600, dir,
 				    &mock->fail[where], &mock_pmu_fail_fops);
 	debugfs_create_file("tick", 0200, dir, mock, &mock_pmu_tick_fops);
+	debugfs_create_file("guest", 0200, dir, mock, &mock_pmu_guest_fops);
 	debugfs_create_file("disabled", 0400, dir, mock, &mock_pmu_disabled_fops);
 }
 
@@ -831,7 +882,8 @@ static struct mock_pmu * __init mock_pmu_create(const char *name)
 
 	mock->pmu = (struct pmu) {
 		.task_ctx_nr	= perf_hw_context,
-		.capabilities	= PERF_PMU_CAP_NO_NMI,
+		.capabilities	= PERF_PMU_CAP_NO_NMI |
+					  PERF_PMU_CAP_MEDIATED_VPMU,
 		.attr_groups	= mock_pmu_attr_groups,
 		.event_init	= mock_pmu_event_init,
 		.add		= mock_pmu_add,

@@ -17,6 +17,9 @@
 #define MOCK_PMU_MAX_COUNTERS		8
 #define MOCK_PMU_DEFAULT_COUNTERS	4
 
+/* How long a guest may keep a CPU */
+#define MOCK_PMU_MAX_GUEST_MS		1000
+
 /* Values of perf_event_attr::config */
 enum mock_pmu_config {
 	/* Counts the nanoseconds of local_clock() that the event is started */
@@ -70,5 +73,6 @@ int mock_pmu_set_fail(struct mock_pmu *mock, enum mock_pmu_fail where,
 
 int mock_pmu_tick(struct mock_pmu *mock, unsigned int cpu, u64 nr);
 int mock_pmu_disabled(struct mock_pmu *mock, unsigned int cpu);
+int mock_pmu_guest(unsigned int cpu, unsigned int ms);
 
 #endif /* _KERNEL_EVENTS_TESTS_MOCK_PMU_H */

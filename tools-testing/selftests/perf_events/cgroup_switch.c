@@ -153,6 +153,43 @@ TEST_F(cgroup_switch, refresh)
 	}
 }
 
+static volatile sig_atomic_t nr_signals;
+
+static void count_signal(int sig)
+{
+	nr_signals++;
+}
+
+/* The same with a signal for each overflow, which is sent from the switch. */
+TEST_F(cgroup_switch, refresh_signal)
+{
+	struct sigaction action = { .sa_handler = count_signal, .sa_flags = SA_RESTART };
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CONTEXT_SWITCHES,
+		.read_format = PERF_COUNT_FORMAT,
+	};
+	struct perf_count count;
+	int i;
+
+	ASSERT_EQ(0, sigaction(SIGIO, &action, NULL));
+	self->wide = perf_open(&attr, -1, 0, -1, 0);
+	ASSERT_LE(0, self->wide);
+	self->fd = perf_open_cgroup(&switches_attr, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, fcntl(self->fd, F_SETOWN, getpid()));
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_ASYNC));
+
+	for (i = 1; i <= 2; i++) {
+		ASSERT_EQ(0, ioctl(self->fd, PERF_EVENT_IOC_REFRESH, 1));
+		ASSERT_EQ(0, spinner_run(&self->spinner, RUN_MS));
+		ASSERT_EQ(0, perf_read(self->fd, &count));
+		EXPECT_EQ(i, count.value);
+		EXPECT_EQ(i, nr_signals);
+		expect_goes_on(_metadata, self->wide, &self->spinner, &self->other_spinner);
+	}
+}
+
 /* The same for an event that is scheduled with those of a hardware PMU. */
 TEST_F(cgroup_switch, refresh_hardware)
 {

@@ -319,6 +319,61 @@ TEST_F(cgroup_time, toggle_outside)
 	expect_count(_metadata, self->period.sum, &count);
 }
 
+/* The CPU goes to a guest and comes back, see the mock PMU. */
+static int guest(unsigned int ms)
+{
+	return mock_pmu_write("mock0", "guest", "0 %u", ms);
+}
+
+/*
+ * A guest that owns the PMU interrupts the task: its time does not count for an
+ * event that excludes guests, and counts for one that does not.
+ */
+TEST_F(cgroup_time, guest)
+{
+	struct perf_event_attr attr = {
+		.type = mock_pmu_type("mock0"),
+		.read_format = PERF_COUNT_FORMAT,
+		.exclude_guest = 1,
+		.disabled = 1,
+	};
+	struct period with_guest = { .spinner = &self->spinner };
+	struct perf_count count;
+	struct range range;
+	int all, i;
+
+	if (mock_pmu_missing())
+		SKIP(return, "%s", mock_pmu_missing());
+
+	ASSERT_EQ(0, cg_enter(self->inner, self->spinner.pid));
+	self->fd = perf_open_cgroup(&attr, self->path, 0);
+	ASSERT_LE(0, self->fd);
+	all = perf_open_cgroup(&cpu_clock_disabled, self->path, 0);
+	ASSERT_LE(0, all);
+
+	ASSERT_EQ(0, spinner_go(&self->spinner));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, guest(RUN_MS));
+		ASSERT_EQ(0, period_begin(&self->period, self->fd, 0));
+		ASSERT_EQ(0, period_begin(&with_guest, all, 0));
+		spinner_wait(&self->spinner, RUN_MS);
+		ASSERT_EQ(0, guest(RUN_MS));
+		spinner_wait(&self->spinner, RUN_MS);
+		ASSERT_EQ(0, guest(RUN_MS));
+
+		ASSERT_EQ(0, period_read(&with_guest, all, &count, &range));
+		expect_count(_metadata, range, &count);
+		ASSERT_EQ(0, period_end(&with_guest, all, 0));
+		ASSERT_EQ(0, period_end(&self->period, self->fd, 0));
+	}
+	close(all);
+
+	range.min = self->period.sum.min - 4 * RUN_MS * 1000000ULL;
+	range.max = self->period.sum.max - 4 * RUN_MS * 1000000ULL;
+	ASSERT_EQ(0, perf_read(self->fd, &count));
+	expect_count(_metadata, range, &count);
+}
+
 /* Read while it counts, with an event that was enabled from the start. */
 TEST_F(cgroup_time, open_while_running)
 {
