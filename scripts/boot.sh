@@ -8,14 +8,15 @@
 [ $# -eq 4 ] || die "usage: boot.sh ARCH OBJ JOB OUT"
 arch=$1 obj=$2 job=$3 out=$4
 arch_vars "$arch"
-LIMIT=${LIMIT:-600} SMP=${SMP:-2} MEM=${MEM:-1G}
+[ -n "${SMP:-}" ] || { [ -n "${ICOUNT:-}" ] && SMP=1 || SMP=2; }
+LIMIT=${LIMIT:-600} MEM=${MEM:-1G}
 [ -f "$obj/$KIMAGE" ] || die "$arch: there is no kernel in $obj"
 [ -f "$obj/rootfs.cpio.gz" ] || die "$arch: there is no rootfs.cpio.gz in $obj"
 mkdir -p "$out"
 
 accel=("${TCG_ARGS[@]}" -accel tcg)
 if [ -n "${ICOUNT:-}" ]; then
-	accel=("${TCG_ARGS[@]}" -icount "shift=0,sleep=off") SMP=1
+	accel=("${TCG_ARGS[@]}" -icount "shift=0,sleep=off")
 elif [ "$(uname -m)" = "$(uname_of "$arch")" ] && "$TOP/scripts/kvm-works.sh" "$arch" "$obj"; then
 	accel=("${KVM_ARGS[@]}")
 fi

@@ -8,4 +8,4 @@ lock
 src=$("$TOP/scripts/source.sh")
 EXTRA=$("$TOP/scripts/perf.sh" "$src")
 export EXTRA
-ICOUNT=1 "$TOP/scripts/boot.sh" x86_64 "$src/obj-x86_64-test" "$TOP/qemu/jobs/perf-stat.sh" "$BUILD/x86_64-perf-stat"
+ICOUNT=1 SMP=2 "$TOP/scripts/boot.sh" x86_64 "$src/obj-x86_64-test" "$TOP/qemu/jobs/perf-stat.sh" "$BUILD/x86_64-perf-stat"
