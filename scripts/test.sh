@@ -46,12 +46,13 @@ run_bats() {
 say "== the scripts"
 step shellcheck shellcheck -x -S warning "$TOP"/scripts/*.sh "$TOP/.ci/run"
 say "== the series"
-"$TOP/scripts/source.sh" >/dev/null || die "no patched tree, see above: nothing else can be tested"
+src=$("$TOP/scripts/source.sh") || die "no patched tree, see above: nothing else can be tested"
 step "series is formally right" "$TOP/scripts/check-series.sh"
 for arch in x86_64 arm64; do
 	say "== $arch"
 	step "$arch: run" env ARCH=$arch "$TOP/scripts/run.sh"
 	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
+	step "$arch: kunit.py" "$TOP/scripts/kunit.sh" $arch "$src"
 done
 [ "$(uname -m)" != x86_64 ] || step "x86_64: perf stat on cgroups" "$TOP/scripts/perf-stat.sh"
 say "== the scripts' own tests"
