@@ -20,7 +20,6 @@
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/debugfs.h>
-#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/init.h>
 #include <linux/kernel.h>
@@ -29,6 +28,7 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/printk.h>
+#include <linux/processor.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
@@ -39,6 +39,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 #include <linux/sysfs.h>
+#include <linux/time64.h>
 #include <linux/uaccess.h>
 
 #include "mock_pmu.h"
@@ -671,10 +672,11 @@ int mock_pmu_disabled(struct mock_pmu *mock, unsigned int cpu)
 
 static void mock_pmu_guest_cpu(void *info)
 {
-	unsigned int *ms = info;
+	u64 ns = *(unsigned int *)info * (u64)NSEC_PER_MSEC, start = local_clock();
 
 	perf_load_guest_context();
-	mdelay(*ms);
+	while (local_clock() - start < ns)
+		cpu_relax();
 	perf_put_guest_context();
 }
 
