@@ -86,7 +86,7 @@ fi
 [ -d "$tmp/tree" ] && for patch in "$TOP"/patches/*.patch; do
 	name=${patch##*/}
 	if (cd "$tmp/tree" && ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types \
-		--ignore "$(sed -n "s/^$name: *\([A-Z_,]*\) .*/\1/p; s/^all: *\([A-Z_,]*\) .*/\1/p" "$TOP/scripts/checkpatch-exceptions" | paste -sd,)" \
+		--ignore "$(sed -n "s/^${name#*-}: *\([A-Z_,]*\) .*/\1/p; s/^all: *\([A-Z_,]*\) .*/\1/p" "$TOP/scripts/checkpatch-exceptions" | paste -sd,)" \
 		"$patch") >"$tmp/log" 2>&1; then
 		ok "checkpatch --strict $name"
 	else

@@ -2,7 +2,6 @@
 # A failed test is the results' matter, not the job's: -f.
 cd /kselftest || exit 1
 limit=$(tr ' ' '\n' </proc/cmdline | sed -n 's/^quietperf.limit=//p')
-echo WARN_DOUBLE_CLOCK >/sys/kernel/debug/sched/features
 ./run_kselftest.sh -f ${limit:+-o "$limit"}
 # What leaked, where the kernel can tell: on the console, as a complaint.
 leaks=/sys/kernel/debug/kmemleak

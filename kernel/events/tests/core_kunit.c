@@ -21,7 +21,7 @@
 
 #include "mock_pmu.h"
 
-#define PERF_TEST_MAX_EVENTS	16
+#define PERF_TEST_MAX_EVENTS	64
 #define PERF_TEST_MAX_TASKS	2
 
 /* An errno that nothing but an injected failure returns */
@@ -750,6 +750,484 @@ static void test_cpu_offline(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 70, perf_test_count(event));
 }
 
+/* ===== More groups than the PMU has room for ===== */
+
+/*
+ * What a PMU of PERF_TEST_COUNTERS counters is to do with the groups of a task:
+ * put them on in their order until one does not go on, then none. A rotation
+ * moves the first of those that are on to the end.
+ */
+struct perf_test_group {
+	struct perf_event	*leader;
+	unsigned int		nr;
+	bool			exclusive;
+	bool			on;
+	unsigned int		turns;
+};
+
+#define PERF_TEST_COUNTERS	7
+#define PERF_TEST_MAX_GROUPS	12
+
+struct perf_test_rotation {
+	struct kunit		*test;
+	struct pmu		*pmu;
+	/* In the order of their turns */
+	struct perf_test_group	*groups[PERF_TEST_MAX_GROUPS];
+	unsigned int		nr_groups;
+	unsigned int		rotations;
+	/* Of which none ever waits */
+	struct perf_event	*others[PERF_TEST_MAX_GROUPS];
+	unsigned int		nr_others;
+	unsigned int		wrong;
+};
+
+static void perf_test_expect_groups(struct perf_test_rotation *r)
+{
+	unsigned int used = 0;
+	bool full = false, any = false, exclusive = false;
+	struct perf_test_group *g;
+
+	for (unsigned int i = 0; i < r->nr_groups; i++) {
+		g = r->groups[i];
+		if (exclusive || (g->exclusive && any) || used + g->nr > PERF_TEST_COUNTERS)
+			full = true;
+		g->on = !full;
+		if (full)
+			continue;
+		used += g->nr;
+		any = true;
+		exclusive = g->exclusive;
+	}
+}
+
+static void perf_test_check_groups(struct perf_test_rotation *r)
+{
+	for (unsigned int i = 0; i < r->nr_groups; i++) {
+		struct perf_test_group *g = r->groups[i];
+
+		r->wrong += g->on != (g->leader->state == PERF_EVENT_STATE_ACTIVE);
+		g->turns += g->on;
+	}
+	for (unsigned int i = 0; i < r->nr_others; i++)
+		r->wrong += r->others[i]->state != PERF_EVENT_STATE_ACTIVE;
+}
+
+static void perf_test_rotate(struct perf_test_task *t, void *arg)
+{
+	struct perf_test_rotation *r = arg;
+	struct perf_cpu_pmu_context *cpc;
+	struct perf_test_group *first;
+	unsigned int i, n;
+
+	/* No timer rotates meanwhile. */
+	guard(irqsave)();
+	cpc = this_cpc(r->pmu);
+
+	/* The timer may have done so before. Find the order that it has left. */
+	for (n = 0; n < r->nr_groups; n++) {
+		for (i = n + 1; i < r->nr_groups; i++) {
+			if (r->groups[i]->leader->group_index < r->groups[n]->leader->group_index)
+				swap(r->groups[i], r->groups[n]);
+		}
+	}
+
+	for (n = 0; n < r->rotations; n++) {
+		perf_test_expect_groups(r);
+		perf_test_check_groups(r);
+
+		for (i = 0; !r->groups[i]->on; i++)
+			;
+		first = r->groups[i];
+		for (; i + 1 < r->nr_groups; i++)
+			r->groups[i] = r->groups[i + 1];
+		r->groups[i] = first;
+		perf_rotate_context(cpc);
+	}
+}
+
+static void perf_test_open_group(struct kunit *test, struct perf_test_task *t, int cpu,
+				 struct perf_test_group *g)
+{
+	struct perf_test *pt = test->priv;
+	struct perf_event_attr attr = {
+		.type		= mock_pmu_type(pt->mock),
+		.config		= MOCK_PMU_CONFIG_TIME,
+		.exclusive	= g->exclusive,
+	};
+	struct perf_event *event;
+
+	g->leader = perf_test_open(test, &attr, t, cpu, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, g->leader);
+	attr.exclusive = 0;
+	for (unsigned int i = 1; i < g->nr; i++) {
+		event = perf_test_open(test, &attr, t, cpu, g->leader);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
+	}
+}
+
+static struct perf_event *perf_test_open_sw(struct kunit *test, struct perf_test_task *t,
+					    struct perf_event *leader)
+{
+	struct perf_event_attr attr = {
+		.type	= PERF_TYPE_SOFTWARE,
+		.config	= PERF_COUNT_SW_DUMMY,
+	};
+	struct perf_event *event;
+
+	event = perf_test_open(test, &attr, t, -1, leader);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
+	return event;
+}
+
+static void perf_test_groups(struct kunit *test, struct perf_test_group *groups,
+			     unsigned int nr, bool cpus)
+{
+	struct perf_test *pt = test->priv;
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_test_rotation *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct perf_event_attr attr = { .type = mock_pmu_type(pt->other_mock) };
+	struct perf_event *event;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	KUNIT_ASSERT_EQ(test, 0, mock_pmu_set_counters(pt->mock, PERF_TEST_COUNTERS));
+
+	r->test = test;
+	r->nr_groups = nr;
+	for (i = 0; i < nr; i++) {
+		/* Those for one CPU are in a tree of their own. */
+		perf_test_open_group(test, t, cpus && i % 2 ? pt->cpu : -1, &groups[i]);
+		r->groups[i] = &groups[i];
+	}
+	r->pmu = groups[0].leader->pmu;
+
+	/* A software group, and another PMU */
+	event = perf_test_open_sw(test, t, NULL);
+	r->others[r->nr_others++] = event;
+	r->others[r->nr_others++] = perf_test_open_sw(test, t, event);
+	event = perf_test_open(test, &attr, t, -1, NULL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
+	r->others[r->nr_others++] = event;
+
+	r->rotations = nr * 10;
+	for (i = 0; i < 3; i++)
+		perf_test_run(t, perf_test_rotate, r);
+	KUNIT_EXPECT_EQ(test, 0, r->wrong);
+}
+
+/* Each gets as many turns as the others. */
+static void test_groups_fair(struct kunit *test)
+{
+	struct perf_test_group *groups;
+	unsigned int i;
+
+	groups = kunit_kcalloc(test, PERF_TEST_MAX_GROUPS, sizeof(*groups), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, groups);
+	for (i = 0; i < PERF_TEST_MAX_GROUPS; i++)
+		groups[i].nr = 4;
+	perf_test_groups(test, groups, PERF_TEST_MAX_GROUPS, false);
+	for (i = 0; i < PERF_TEST_MAX_GROUPS; i++)
+		KUNIT_EXPECT_EQ(test, 30, groups[i].turns);
+}
+
+/* A small group does not overtake a large one that has to wait. */
+static void test_groups_sizes(struct kunit *test)
+{
+	struct perf_test_group groups[] = {
+		{ .nr = 5 }, { .nr = 5 }, { .nr = 1 }, { .nr = 3 }, { .nr = 7 },
+		{ .nr = 2 }, { .nr = 1 }, { .nr = 4 }, { .nr = 6 }, { .nr = 1 },
+	};
+
+	perf_test_groups(test, groups, ARRAY_SIZE(groups), false);
+}
+
+static void test_groups_exclusive(struct kunit *test)
+{
+	struct perf_test_group groups[] = {
+		{ .nr = 3 }, { .nr = 2, .exclusive = true }, { .nr = 2 }, { .nr = 2 },
+		{ .nr = 1, .exclusive = true }, { .nr = 1 }, { .nr = 6 },
+	};
+
+	perf_test_groups(test, groups, ARRAY_SIZE(groups), false);
+}
+
+/* Groups for any CPU and for this one take their turns in one order. */
+static void test_groups_cpu(struct kunit *test)
+{
+	struct perf_test_group groups[] = {
+		{ .nr = 5 }, { .nr = 5 }, { .nr = 1 }, { .nr = 3 }, { .nr = 6 },
+		{ .nr = 2 }, { .nr = 1 }, { .nr = 4 },
+	};
+
+	perf_test_groups(test, groups, ARRAY_SIZE(groups), true);
+}
+
+/* Each pinned group that does not fit is in ERROR state, and flexible ones wait. */
+static void test_groups_pinned(struct kunit *test)
+{
+	struct perf_test *pt = test->priv;
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_event_attr attr = {
+		.type	= mock_pmu_type(pt->mock),
+		.config	= MOCK_PMU_CONFIG_TIME,
+	};
+	struct perf_test_group flexible[] = { { .nr = 3 }, { .nr = 1 } };
+	struct perf_event *leaders[4], *event;
+	u64 enabled, running;
+	int i, j;
+
+	KUNIT_ASSERT_EQ(test, 0, mock_pmu_set_counters(pt->mock, PERF_TEST_COUNTERS));
+	for (i = 0; i < ARRAY_SIZE(flexible); i++)
+		perf_test_open_group(test, t, -1, &flexible[i]);
+	for (i = 0; i < ARRAY_SIZE(leaders); i++) {
+		attr.pinned = 1;
+		leaders[i] = perf_test_open(test, &attr, t, -1, NULL);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, leaders[i]);
+		attr.pinned = 0;
+		/* The last one would fit. */
+		for (j = 1; j < (i == 3 ? 1 : 5); j++) {
+			event = perf_test_open(test, &attr, t, -1, leaders[i]);
+			KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
+		}
+	}
+	perf_test_run(t, perf_test_delay, NULL);
+
+	KUNIT_EXPECT_EQ(test, PERF_EVENT_STATE_INACTIVE, leaders[0]->state);
+	for (i = 1; i < ARRAY_SIZE(leaders); i++)
+		KUNIT_EXPECT_EQ(test, PERF_EVENT_STATE_ERROR, leaders[i]->state);
+	perf_event_read_value(leaders[0], &enabled, &running);
+	KUNIT_EXPECT_EQ(test, enabled, running);
+}
+
+/* A software group that a hardware event joins needs counters from then on. */
+static void test_groups_moved(struct kunit *test)
+{
+	struct perf_test *pt = test->priv;
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_event *sw, *leader, *sibling;
+	u64 enabled, running;
+
+	KUNIT_ASSERT_EQ(test, 0, mock_pmu_set_counters(pt->mock, 1));
+
+	sw = perf_test_open_sw(test, t, NULL);
+	leader = perf_test_open_sw(test, t, NULL);
+	perf_test_open_sw(test, t, leader);
+	KUNIT_EXPECT_EQ(test, 2, leader->pmu_ctx->nr_sw_groups);
+
+	sibling = perf_test_open_task(test, MOCK_PMU_CONFIG_TIME, t, leader);
+	KUNIT_EXPECT_PTR_EQ(test, leader->pmu_ctx, sibling->pmu_ctx);
+	KUNIT_EXPECT_EQ(test, 0, leader->pmu_ctx->nr_sw_groups);
+	KUNIT_EXPECT_EQ(test, 1, sw->pmu_ctx->nr_sw_groups);
+
+	perf_test_run(t, perf_test_delay, NULL);
+	perf_event_read_value(leader, &enabled, &running);
+	KUNIT_EXPECT_GT(test, running, 0);
+
+	/* What is left of the group stays where it is. */
+	perf_test_close(test, leader);
+	KUNIT_EXPECT_EQ(test, 0, sibling->pmu_ctx->nr_sw_groups);
+	perf_test_close(test, sibling);
+	perf_test_close(test, sw);
+}
+
+/* ===== Frequencies ===== */
+
+#define PERF_TEST_FREQ	1000
+
+struct perf_test_freq {
+	struct perf_event	*events[3];
+	unsigned int		nr;
+	/* What to count until a tick, in which time on the PMU */
+	u64			count;
+	u64			nsec;
+	unsigned int		ticks;
+	/* What that took */
+	u64			took;
+	unsigned int		wrong;
+};
+
+static void perf_test_open_freq(struct kunit *test, struct perf_test_task *t,
+				struct perf_test_freq *f)
+{
+	struct perf_test *pt = test->priv;
+	struct perf_event_attr attr = {
+		.type		= mock_pmu_type(pt->mock),
+		.config		= MOCK_PMU_CONFIG_TICKS,
+		.freq		= 1,
+		.sample_freq	= PERF_TEST_FREQ,
+	};
+
+	for (unsigned int i = 0; i < f->nr; i++) {
+		f->events[i] = perf_test_open(test, &attr, t, -1, i ? f->events[0] : NULL);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, f->events[i]);
+	}
+}
+
+/*
+ * The time that passes is made up, and so long that the time which passes on top
+ * of it does not matter.
+ */
+static void perf_test_freq_ticks(struct perf_test_task *t, void *arg)
+{
+	struct perf_test_freq *f = arg;
+
+	guard(irqsave)();
+	for (unsigned int n = 0; n < f->ticks; n++) {
+		for (unsigned int i = 0; i < f->nr; i++) {
+			local64_add(f->count, &f->events[i]->count);
+			f->events[i]->total_time_running += f->nsec;
+		}
+		perf_event_task_tick();
+	}
+}
+
+static void perf_test_freq_run(struct perf_test_task *t, struct perf_test_freq *f,
+			       u64 count, u64 nsec, unsigned int ticks)
+{
+	f->count = count;
+	f->nsec = nsec;
+	f->ticks = ticks;
+	perf_test_run(t, perf_test_freq_ticks, f);
+}
+
+static void perf_test_expect_near(struct kunit *test, u64 want, u64 value)
+{
+	KUNIT_EXPECT_GE(test, value, want - want / 50);
+	KUNIT_EXPECT_LE(test, value, want + want / 50);
+}
+
+/* Each event of a group has its own period, and the tick adjusts all of them. */
+static void test_freq_siblings(struct kunit *test)
+{
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_test_freq f = { .nr = 3 };
+
+	perf_test_open_freq(test, t, &f);
+	perf_test_freq_run(t, &f, 1000000, TICK_NSEC, 200);
+	KUNIT_EXPECT_GT(test, f.events[0]->hw.sample_period, 1000);
+	for (unsigned int i = 1; i < f.nr; i++)
+		perf_test_expect_near(test, f.events[0]->hw.sample_period,
+				      f.events[i]->hw.sample_period);
+}
+
+/* What is counted in the time of many ticks is not taken for what one gives. */
+static void test_freq_many_ticks(struct kunit *test)
+{
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_test_freq f = { .nr = 1 };
+
+	/* 10^9 in a second make a period of 10^6. */
+	perf_test_open_freq(test, t, &f);
+	perf_test_freq_run(t, &f, 1000 * NSEC_PER_SEC, 1000 * NSEC_PER_SEC, 200);
+	perf_test_expect_near(test, 1000000, f.events[0]->hw.sample_period);
+}
+
+static void perf_test_freq_two_ticks(struct perf_test_task *t, void *arg)
+{
+	struct perf_test_freq *f = arg;
+	struct perf_event *event = f->events[0];
+	u64 now, enabled, begin, end, period;
+
+	guard(irqsave)();
+	local64_add(NSEC_PER_SEC, &event->count);
+	event->total_time_running += NSEC_PER_SEC;
+	calc_timer_values(event, &now, &enabled, &begin);
+	perf_event_task_tick();
+
+	period = event->hw.sample_period;
+	local64_add(1, &event->count);
+	perf_event_task_tick();
+	calc_timer_values(event, &now, &enabled, &end);
+
+	f->took = end - begin;
+	f->count = event->hw.sample_period - period;
+}
+
+/* A tick just after the last one does not tell anything. */
+static void test_freq_part_of_tick(struct kunit *test)
+{
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_test_freq f = { .nr = 1 };
+	int i;
+
+	perf_test_open_freq(test, t, &f);
+	perf_test_freq_run(t, &f, 1000 * NSEC_PER_SEC, 1000 * NSEC_PER_SEC, 200);
+	for (i = 0; i < 100; i++) {
+		perf_test_run(t, perf_test_freq_two_ticks, &f);
+		if (f.took < TICK_NSEC / 2)
+			break;
+	}
+	KUNIT_ASSERT_LT(test, f.took, TICK_NSEC / 2);
+	KUNIT_EXPECT_EQ(test, 0, f.count);
+}
+
+/* Samples that are 1 ms apart on the PMU, however long that takes. */
+static void perf_test_freq_overflows(struct perf_test_task *t, void *arg)
+{
+	struct perf_test_freq *f = arg;
+	struct hw_perf_event *hwc = &f->events[0]->hw;
+	s64 left;
+
+	f->count = 0;
+	for (unsigned int n = 0; n < 250; n++) {
+		scoped_guard(irqsave) {
+			left = local64_read(&hwc->period_left);
+			f->events[0]->total_time_running += left * f->nsec;
+		}
+		WARN_ON_ONCE(mock_pmu_tick(t->pt->mock, t->pt->cpu, left));
+		f->count += n >= 200 && hwc->sample_period > 40 && hwc->sample_period < 60;
+	}
+}
+
+/* Only the time on the PMU makes the frequency. */
+static void test_freq_overflow(struct kunit *test)
+{
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_test_freq f = { .nr = 1, .nsec = 20 * NSEC_PER_USEC };
+
+	perf_test_open_freq(test, t, &f);
+	perf_test_run(t, perf_test_freq_overflows, &f);
+	/* Of the last 50: some may have been disturbed. */
+	KUNIT_EXPECT_GT(test, f.count, 25);
+}
+
+static void perf_test_throttled_tick(struct perf_test_task *t, void *arg)
+{
+	struct perf_test_freq *f = arg;
+	struct pmu *pmu = f->events[0]->pmu;
+
+	guard(irqsave)();
+	for (unsigned int i = 0; i < f->nr; i++) {
+		local64_add(f->count, &f->events[i]->count);
+		f->events[i]->total_time_running += f->nsec;
+	}
+	perf_pmu_disable(pmu);
+	perf_event_throttle_group(f->events[0]);
+	perf_pmu_enable(pmu);
+	__this_cpu_inc(perf_throttled_count);
+	perf_event_task_tick();
+
+	f->wrong = 0;
+	for (unsigned int i = 0; i < f->nr; i++)
+		f->wrong += f->events[i]->hw.interrupts || f->events[i]->hw.state;
+}
+
+/* The tick starts what was throttled, and each event once: mock_pmu_start() complains. */
+static void test_freq_throttled(struct kunit *test)
+{
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_test_freq f = { .nr = 3, .count = 1000 };
+
+	perf_test_open_freq(test, t, &f);
+	/* Enough to adjust the period by, and not. */
+	f.nsec = TICK_NSEC;
+	perf_test_run(t, perf_test_throttled_tick, &f);
+	KUNIT_EXPECT_EQ(test, 0, f.wrong);
+	f.nsec = 0;
+	perf_test_run(t, perf_test_throttled_tick, &f);
+	KUNIT_EXPECT_EQ(test, 0, f.wrong);
+}
+
 static struct kunit_case perf_events_core_test_cases[] = {
 	KUNIT_CASE(test_lookup),
 	KUNIT_CASE(test_refused_attr),
@@ -765,6 +1243,17 @@ static struct kunit_case perf_events_core_test_cases[] = {
 	KUNIT_CASE(test_fork_inherits),
 	KUNIT_CASE(test_fork_error),
 	KUNIT_CASE(test_cpu_offline),
+	KUNIT_CASE(test_groups_fair),
+	KUNIT_CASE(test_groups_sizes),
+	KUNIT_CASE(test_groups_exclusive),
+	KUNIT_CASE(test_groups_cpu),
+	KUNIT_CASE(test_groups_pinned),
+	KUNIT_CASE(test_groups_moved),
+	KUNIT_CASE(test_freq_siblings),
+	KUNIT_CASE(test_freq_throttled),
+	KUNIT_CASE(test_freq_many_ticks),
+	KUNIT_CASE(test_freq_part_of_tick),
+	KUNIT_CASE(test_freq_overflow),
 	{}
 };
 

@@ -41,6 +41,7 @@
 #include <linux/sysfs.h>
 #include <linux/time64.h>
 #include <linux/uaccess.h>
+#include <linux/wait.h>
 
 #include "mock_pmu.h"
 
@@ -73,6 +74,10 @@ struct mock_pmu {
 	/* Events that exist; below zero while nr_counters changes */
 	atomic_t			nr_events;
 	struct mock_pmu_failure		fail[MOCK_PMU_NR_FAILS];
+	/* Whether events that are inherited wait in event_init(), how many do */
+	bool				hold;
+	atomic_t			nr_held;
+	wait_queue_head_t		hold_wait;
 	/* Protects base */
 	struct mutex			lock;
 	/* What the calls of all CPUs summed up to at the last reset */
@@ -180,6 +185,9 @@ static void __mock_pmu_stop(struct perf_event *event)
 static void mock_pmu_start(struct perf_event *event, int flags)
 {
 	mock_pmu_count_call(to_mock_pmu(event->pmu), MOCK_PMU_START);
+	/* As x86_pmu_start() */
+	if (WARN_ON_ONCE(!(event->hw.state & PERF_HES_STOPPED)))
+		return;
 	__mock_pmu_start(event);
 }
 
@@ -360,6 +368,16 @@ static void mock_pmu_event_destroy(struct perf_event *event)
 	atomic_dec(&mock->nr_events);
 }
 
+static void mock_pmu_hold(struct mock_pmu *mock)
+{
+	if (likely(!READ_ONCE(mock->hold)))
+		return;
+
+	atomic_inc(&mock->nr_held);
+	wait_event_killable(mock->hold_wait, !READ_ONCE(mock->hold));
+	atomic_dec(&mock->nr_held);
+}
+
 static int mock_pmu_event_init(struct perf_event *event)
 {
 	struct mock_pmu *mock = to_mock_pmu(event->pmu);
@@ -370,6 +388,9 @@ static int mock_pmu_event_init(struct perf_event *event)
 
 	if (event->attr.type != mock->pmu.type)
 		return -ENOENT;
+
+	if (event->parent)
+		mock_pmu_hold(mock);
 
 	err = mock_pmu_validate_attr(&event->attr);
 	if (err)
@@ -791,6 +812,25 @@ static ssize_t mock_pmu_fail_write(struct file *file, const char __user *ubuf,
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(mock_pmu_fail);
 
+static int mock_pmu_hold_get(void *data, u64 *val)
+{
+	struct mock_pmu *mock = data;
+
+	*val = atomic_read(&mock->nr_held);
+	return 0;
+}
+
+static int mock_pmu_hold_set(void *data, u64 val)
+{
+	struct mock_pmu *mock = data;
+
+	WRITE_ONCE(mock->hold, val);
+	wake_up_all(&mock->hold_wait);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(mock_pmu_hold_fops, mock_pmu_hold_get,
+			 mock_pmu_hold_set, "%llu\n");
+
 static ssize_t mock_pmu_tick_write(struct file *file, const char __user *ubuf,
 				   size_t len, loff_t *pos)
 {
@@ -856,6 +896,8 @@ static void __init mock_pmu_debugfs_init(struct mock_pmu *mock, struct dentry *r
 	for (where = 0; where < MOCK_PMU_NR_FAILS; where++)
 		debugfs_create_file(mock_pmu_fail_names[where], 0600, dir,
 				    &mock->fail[where], &mock_pmu_fail_fops);
+	/* Write whether forks are to wait there; read how many do. */
+	debugfs_create_file("hold_event_init_child", 0600, dir, mock, &mock_pmu_hold_fops);
 	debugfs_create_file("tick", 0200, dir, mock, &mock_pmu_tick_fops);
 	debugfs_create_file("guest", 0200, dir, mock, &mock_pmu_guest_fops);
 	debugfs_create_file("disabled", 0400, dir, mock, &mock_pmu_disabled_fops);
@@ -878,6 +920,7 @@ static struct mock_pmu * __init mock_pmu_create(const char *name)
 	}
 
 	mutex_init(&mock->lock);
+	init_waitqueue_head(&mock->hold_wait);
 	for (i = 0; i < MOCK_PMU_NR_FAILS; i++)
 		raw_spin_lock_init(&mock->fail[i].lock);
 	mock->nr_counters = MOCK_PMU_DEFAULT_COUNTERS;

@@ -31,10 +31,15 @@ struct bench_case {
 	/* Returns how many nanoseconds one operation takes */
 	unsigned long long (*run)(const void *arg);
 	const void *arg;
+	/* If it returns something else: what */
+	const char *unit;
 };
 
 #define BENCH_CASE(_name, _run, _type, ...) \
 	{ .name = _name, .run = _run, .arg = &(const struct _type){ __VA_ARGS__ } }
+
+#define BENCH_CASE_OF(_unit, _name, _run, _type, ...) \
+	{ .name = _name, .run = _run, .arg = &(const struct _type){ __VA_ARGS__ }, .unit = _unit }
 
 static inline unsigned long long bench_now(void)
 {
@@ -180,6 +185,11 @@ static inline void bench_pong(struct bench_ping_pong *pp)
 	}
 }
 
+static inline const char *bench_unit(const struct bench_case *c)
+{
+	return c->unit ? c->unit : "ns";
+}
+
 static inline void bench_list(const struct bench_case *cases, int nr)
 {
 	int i;
@@ -229,7 +239,8 @@ static inline int bench_main(char **names, const struct bench_case *cases, int n
 	for (i = 0; i < nr; i++) {
 		if (!bench_wanted(names, cases[i].name))
 			continue;
-		printf("%s%s %llu ns\n", cases[i].name, suffix, cases[i].run(cases[i].arg));
+		printf("%s%s %llu %s\n", cases[i].name, suffix, cases[i].run(cases[i].arg),
+		       bench_unit(&cases[i]));
 		fflush(stdout);
 	}
 

@@ -8,7 +8,7 @@
 
 #include <sys/wait.h>
 
-#include "common.h"
+#include "actor.h"
 #include "kselftest_harness.h"
 
 #define NR_SWITCHES	2000
@@ -87,6 +87,105 @@ TEST_F(calls, inherit_mock)
 	EXPECT_EQ(1, mock_pmu_calls("mock0", "event_init"));
 	EXPECT_EQ(0, mock_pmu_calls("mock1", "event_init"));
 
+	close(fd);
+}
+
+/* If that PMU says no, that is the answer: nobody else is asked, nor is it again. */
+TEST_F(calls, inherit_refused)
+{
+	struct perf_event_attr attr = {
+		.type = mock_pmu_type("mock0"),
+		.inherit = 1,
+	};
+	int fd, ret, err;
+
+	fd = perf_open(&attr, 0, -1, -1, 0);
+	ASSERT_LE(0, fd);
+
+	ASSERT_EQ(0, mock_pmu_write("mock0", "fail_event_init_child", "%d 0 1", ENOENT));
+	ASSERT_EQ(0, reset_calls());
+	ret = fork_and_wait();
+	err = errno;
+	EXPECT_EQ(0, mock_pmu_write("mock0", "fail_event_init_child", "0 0 0"));
+	EXPECT_EQ(-1, ret);
+	EXPECT_EQ(ENOENT, err);
+	EXPECT_EQ(1, mock_pmu_calls("mock0", "event_init"));
+	EXPECT_EQ(0, mock_pmu_calls("mock1", "event_init"));
+	EXPECT_EQ(0, mock_pmu_calls("mock0", "add"));
+
+	close(fd);
+}
+
+/* Each event of a group once, and each is destroyed. */
+TEST_F(calls, inherit_group)
+{
+	struct perf_event_attr attr = {
+		.type = mock_pmu_type("mock0"),
+		.inherit = 1,
+	};
+	struct perf_event_attr own = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+	};
+	int fd[4], own_fd, i, tries = 1000;
+
+	/* Lest the contexts are swapped, and the child ends with these events. */
+	own_fd = perf_open(&own, 0, -1, -1, 0);
+	ASSERT_LE(0, own_fd);
+	for (i = 0; i < ARRAY_SIZE(fd); i++) {
+		fd[i] = perf_open(&attr, 0, -1, i ? fd[0] : -1, 0);
+		ASSERT_LE(0, fd[i]);
+	}
+
+	ASSERT_EQ(0, reset_calls());
+	ASSERT_EQ(0, fork_and_wait());
+	EXPECT_EQ(ARRAY_SIZE(fd), mock_pmu_calls("mock0", "event_init"));
+	EXPECT_EQ(0, mock_pmu_calls("mock1", "event_init"));
+	while (mock_pmu_calls("mock0", "destroy") < ARRAY_SIZE(fd) && tries--)
+		usleep(1000);
+	EXPECT_EQ(ARRAY_SIZE(fd), mock_pmu_calls("mock0", "destroy"));
+
+	for (i = 0; i < ARRAY_SIZE(fd); i++)
+		close(fd[i]);
+	close(own_fd);
+}
+
+/*
+ * The event at the top joins a group of the mock PMU after a child has
+ * inherited it. The child's event stays what it was, and a grandchild's is the
+ * same: to let it run, the mock PMU need not be stopped.
+ */
+TEST_F(calls, inherit_before_move)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS,
+		.inherit = 1,
+	};
+	struct actors actors = {};
+	int fd, mock;
+
+	ASSERT_EQ(0, actors_create(&actors));
+	ASSERT_EQ(0, actor_do(&actors, 0, ACTOR_NO_CLONE, 0));
+	fd = perf_open(&attr, actors.pid, -1, -1, 0);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, actor_do(&actors, 0, ACTOR_FORK, 0));
+	ASSERT_EQ(0, actor_do(&actors, 1, ACTOR_NO_CLONE, 0));
+
+	attr.type = mock_pmu_type("mock0");
+	attr.config = 0;
+	mock = perf_open(&attr, actors.pid, -1, fd, 0);
+	ASSERT_LE(0, mock);
+	ASSERT_EQ(0, actor_do(&actors, 1, ACTOR_FORK, 0));
+	/* The first time, it goes on from its parent's fork. */
+	ASSERT_EQ(0, actor_do(&actors, 2, ACTOR_SLEEP, 1));
+
+	ASSERT_EQ(0, reset_calls());
+	ASSERT_EQ(0, actor_do(&actors, 2, ACTOR_SLEEP, 10));
+	EXPECT_EQ(0, mock_pmu_calls("mock0", "pmu_disable"));
+
+	actors_destroy(&actors);
+	close(mock);
 	close(fd);
 }
 

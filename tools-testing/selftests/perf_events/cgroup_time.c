@@ -785,6 +785,396 @@ TEST_F(cgroup_waiting, read)
 }
 
 /*
+ * Cgroups within cgroups, with events and tasks on all levels. What an event
+ * should show is known for each of them at any time: see tree_begin().
+ */
+enum tree_place { TOP, X, X_Z, X_Z_W, Y, OTHER, NR_PLACES };
+
+#define NR_TREE_SPINNERS	3
+#define NR_TREE_EVENTS		8
+
+struct tree_event {
+	int fd;
+	enum tree_place place;
+	bool enabled;
+	/* What it should show of the time that is over */
+	struct range sum;
+	/* The same for what goes on: when each spinner began to count */
+	bool counts[NR_TREE_SPINNERS];
+	struct range since[NR_TREE_SPINNERS];
+};
+
+FIXTURE(cgroup_tree)
+{
+	char *path[NR_PLACES];
+	struct spinner spinner[NR_TREE_SPINNERS];
+	enum tree_place where[NR_TREE_SPINNERS];
+	__u64 before[NR_TREE_SPINNERS];
+	struct tree_event event[NR_TREE_EVENTS];
+};
+
+FIXTURE_SETUP(cgroup_tree)
+{
+	static const char * const name[NR_PLACES] = { "", "x", "x/z", "x/z/w", "y" };
+	const char *missing;
+	char root[256];
+	int i;
+
+	missing = cgroup_missing(root, sizeof(root));
+	if (missing)
+		SKIP(return, "%s", missing);
+	if (pin_to_cpu(1))
+		SKIP(return, "needs CPU 0 and CPU 1");
+
+	self->path[TOP] = cg_name_indexed(root, "perf_events", getpid());
+	self->path[OTHER] = cg_name_indexed(root, "perf_events_other", getpid());
+	for (i = 0; i < NR_PLACES; i++) {
+		if (name[i] && i != TOP)
+			self->path[i] = cg_name(self->path[TOP], name[i]);
+		ASSERT_EQ(0, cg_create(self->path[i]));
+	}
+	for (i = 0; i < NR_TREE_EVENTS; i++)
+		self->event[i].fd = -1;
+	for (i = 0; i < NR_TREE_SPINNERS; i++) {
+		ASSERT_EQ(0, spinner_create(&self->spinner[i], 0));
+		self->where[i] = OTHER;
+		ASSERT_EQ(0, cg_enter(self->path[OTHER], self->spinner[i].pid));
+	}
+}
+
+FIXTURE_TEARDOWN(cgroup_tree)
+{
+	int i;
+
+	for (i = 0; i < NR_TREE_SPINNERS; i++)
+		spinner_destroy(&self->spinner[i]);
+	for (i = 0; i < NR_TREE_EVENTS; i++)
+		close(self->event[i].fd);
+	EXPECT_EQ(0, cgroup_remove(self->path[TOP]));
+	EXPECT_EQ(0, cgroup_remove(self->path[OTHER]));
+	for (i = 0; i < NR_PLACES; i++)
+		free(self->path[i]);
+}
+
+static bool tree_is_below(enum tree_place place, enum tree_place top)
+{
+	switch (top) {
+	case TOP:
+		return place != OTHER;
+	case X:
+		return place == X || place == X_Z || place == X_Z_W;
+	case X_Z:
+		return place == X_Z || place == X_Z_W;
+	default:
+		return place == top;
+	}
+}
+
+/*
+ * Each change is made between these two. What an event gains or loses by it has
+ * begun or ended somewhere between the CPU times from before and after.
+ */
+static void tree_begin(FIXTURE_DATA(cgroup_tree) * self)
+{
+	int i;
+
+	for (i = 0; i < NR_TREE_SPINNERS; i++)
+		self->before[i] = spinner_min_ns(&self->spinner[i]);
+}
+
+static void tree_end(FIXTURE_DATA(cgroup_tree) * self)
+{
+	struct tree_event *event;
+	struct range now;
+	bool counts;
+	int i;
+
+	for (i = 0; i < NR_TREE_SPINNERS; i++) {
+		now.min = self->before[i];
+		now.max = spinner_max_ns(&self->spinner[i]);
+		for (event = self->event; event < self->event + NR_TREE_EVENTS; event++) {
+			counts = event->enabled && tree_is_below(self->where[i], event->place);
+			if (counts == event->counts[i])
+				continue;
+			event->counts[i] = counts;
+			if (counts) {
+				event->since[i] = now;
+				continue;
+			}
+			event->sum.min += now.min - event->since[i].max;
+			event->sum.max += now.max - event->since[i].min;
+		}
+	}
+}
+
+static int tree_open(FIXTURE_DATA(cgroup_tree) * self, int i, enum tree_place place, bool enabled)
+{
+	struct tree_event *event = &self->event[i];
+
+	memset(event, 0, sizeof(*event));
+	event->place = place;
+	tree_begin(self);
+	event->fd = perf_open_cgroup(enabled ? &cpu_clock : &cpu_clock_disabled,
+				     self->path[place], 0);
+	event->enabled = enabled;
+	tree_end(self);
+	return event->fd;
+}
+
+static int tree_toggle(FIXTURE_DATA(cgroup_tree) * self, int i)
+{
+	struct tree_event *event = &self->event[i];
+	int err;
+
+	tree_begin(self);
+	err = ioctl(event->fd, event->enabled ? PERF_EVENT_IOC_DISABLE : PERF_EVENT_IOC_ENABLE, 0);
+	event->enabled = !event->enabled;
+	tree_end(self);
+	return err;
+}
+
+static int tree_move(FIXTURE_DATA(cgroup_tree) * self, int i, enum tree_place place)
+{
+	int err;
+
+	tree_begin(self);
+	err = cg_enter(self->path[place], self->spinner[i].pid);
+	self->where[i] = place;
+	tree_end(self);
+	return err;
+}
+
+/* Check an event while no spinner runs. */
+static void tree_check(struct __test_metadata *_metadata, FIXTURE_DATA(cgroup_tree) * self, int nr)
+{
+	struct tree_event *event = &self->event[nr];
+	struct range range = event->sum;
+	struct perf_count count;
+	int i;
+
+	for (i = 0; i < NR_TREE_SPINNERS; i++) {
+		if (!event->counts[i])
+			continue;
+		range.min += spinner_min_ns(&self->spinner[i]) - event->since[i].max;
+		range.max += spinner_min_ns(&self->spinner[i]) - event->since[i].min;
+	}
+
+	ASSERT_EQ(0, perf_read(event->fd, &count));
+	expect_count(_metadata, range, &count);
+	/* It is alone on its PMU, or together with others that count as well. */
+	EXPECT_EQ(count.enabled, count.running);
+}
+
+/* Tasks on each level take turns, all of them at once. */
+TEST_F(cgroup_tree, sums)
+{
+	static const enum tree_place where[NR_TREE_SPINNERS] = { X_Z_W, X, Y };
+	long usec[NR_PLACES];
+	struct perf_count count[NR_PLACES];
+	struct range usage;
+	int i;
+
+	for (i = 0; i < NR_TREE_SPINNERS; i++)
+		ASSERT_EQ(0, tree_move(self, i, where[i]));
+	for (i = 0; i < NR_PLACES; i++) {
+		ASSERT_LE(0, tree_open(self, i, i, true));
+		usec[i] = cg_read_key_long(self->path[i], "cpu.stat", "usage_usec ");
+		ASSERT_LE(0, usec[i]);
+	}
+
+	for (i = 0; i < NR_TREE_SPINNERS; i++)
+		ASSERT_EQ(0, spinner_go(&self->spinner[i]));
+	spinner_wait(&self->spinner[0], 2 * RUN_MS);
+	for (i = 0; i < NR_TREE_SPINNERS; i++)
+		ASSERT_EQ(0, spinner_halt(&self->spinner[i]));
+
+	for (i = 0; i < NR_PLACES; i++) {
+		tree_check(_metadata, self, i);
+		ASSERT_EQ(0, perf_read(self->event[i].fd, &count[i]));
+		usage.min = (cg_read_key_long(self->path[i], "cpu.stat", "usage_usec ") -
+			     usec[i]) * 1000;
+		usage.max = usage.min;
+		expect_count(_metadata, usage, &count[i]);
+	}
+	/* To the nanosecond: what counts for one counts for all above it. */
+	EXPECT_EQ(count[X_Z].enabled, count[X_Z_W].enabled);
+	expect_not_counted(_metadata, &count[OTHER]);
+}
+
+/* An event on a nearer cgroup comes and goes, and so does the one it hides. */
+TEST_F(cgroup_tree, toggle_nested)
+{
+	int i;
+
+	ASSERT_LE(0, tree_open(self, 0, TOP, true));
+	ASSERT_LE(0, tree_open(self, 1, X, false));
+	ASSERT_LE(0, tree_open(self, 2, X_Z, false));
+	ASSERT_LE(0, tree_open(self, 3, Y, true));
+	ASSERT_EQ(0, tree_move(self, 0, X_Z_W));
+	ASSERT_EQ(0, spinner_go(&self->spinner[0]));
+
+	for (i = 0; i < 16; i++) {
+		spinner_wait(&self->spinner[0], RUN_MS / 4);
+		ASSERT_EQ(0, tree_toggle(self, i % 4 == 3 ? 0 : 1 + i % 2));
+	}
+
+	ASSERT_EQ(0, spinner_halt(&self->spinner[0]));
+	for (i = 0; i < 4; i++)
+		tree_check(_metadata, self, i);
+}
+
+/* A task moves while it runs, in and out and from one level to the other. */
+TEST_F(cgroup_tree, move)
+{
+	static const enum tree_place to[] = {
+		TOP, X, X_Z_W, X_Z, Y, OTHER, X_Z_W, OTHER, Y, TOP, X_Z, X
+	};
+	int i;
+
+	for (i = 0; i < NR_PLACES; i++) {
+		/* One of them without an event */
+		if (i != X_Z)
+			ASSERT_LE(0, tree_open(self, i, i, true));
+	}
+
+	ASSERT_EQ(0, spinner_go(&self->spinner[0]));
+	for (i = 0; i < 2 * (int)ARRAY_SIZE(to); i++) {
+		spinner_wait(&self->spinner[0], RUN_MS / 5);
+		ASSERT_EQ(0, tree_move(self, 0, to[i % ARRAY_SIZE(to)]));
+	}
+
+	ASSERT_EQ(0, spinner_halt(&self->spinner[0]));
+	for (i = 0; i < NR_PLACES; i++) {
+		if (i != X_Z)
+			tree_check(_metadata, self, i);
+	}
+}
+
+/* The cgroup is removed, and its event stays. */
+TEST_F(cgroup_tree, removed)
+{
+	int i;
+
+	ASSERT_LE(0, tree_open(self, 0, TOP, true));
+	ASSERT_LE(0, tree_open(self, 1, X_Z, true));
+	ASSERT_LE(0, tree_open(self, 2, X_Z_W, true));
+	ASSERT_EQ(0, tree_move(self, 0, X_Z_W));
+	ASSERT_EQ(0, spinner_go(&self->spinner[0]));
+	spinner_wait(&self->spinner[0], RUN_MS);
+
+	/* The CPU is in a cgroup that goes. */
+	ASSERT_EQ(0, tree_move(self, 0, X));
+	ASSERT_EQ(0, cg_destroy(self->path[X_Z_W]));
+	ASSERT_EQ(0, cg_destroy(self->path[X_Z]));
+	for (i = 0; i < 4; i++) {
+		spinner_wait(&self->spinner[0], RUN_MS / 4);
+		ASSERT_EQ(0, tree_toggle(self, 2 - i % 2));
+	}
+	close(self->event[2].fd);
+	self->event[2].fd = -1;
+	spinner_wait(&self->spinner[0], RUN_MS / 4);
+
+	ASSERT_EQ(0, spinner_halt(&self->spinner[0]));
+	tree_check(_metadata, self, 0);
+	tree_check(_metadata, self, 1);
+}
+
+/* The events of a CPU go with it, and leave nothing behind for the next. */
+TEST_F(cgroup_tree, offline)
+{
+	char online[] = "/sys/devices/system/cpu/cpu1/online", off[] = "0", on[] = "1";
+	struct perf_count count;
+	struct range range;
+	cpu_set_t cpu1;
+	int fd[2], i;
+
+	if (access(online, W_OK))
+		SKIP(return, "CPU 1 cannot be taken offline");
+	CPU_ZERO(&cpu1);
+	CPU_SET(1, &cpu1);
+	ASSERT_EQ(0, pin_to_cpu(0));
+	ASSERT_EQ(0, tree_move(self, 0, X_Z));
+
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, sched_setaffinity(self->spinner[0].pid, sizeof(cpu1), &cpu1));
+		fd[0] = perf_open_cgroup(&cpu_clock, self->path[TOP], 1);
+		ASSERT_LE(0, fd[0]);
+		fd[1] = perf_open_cgroup(&cpu_clock, self->path[X], 1);
+		ASSERT_LE(0, fd[1]);
+		range.min = spinner_min_ns(&self->spinner[0]);
+		ASSERT_EQ(0, spinner_run(&self->spinner[0], RUN_MS));
+		range.min = spinner_min_ns(&self->spinner[0]) - range.min;
+		range.max = range.min;
+		ASSERT_EQ(0, perf_read(fd[0], &count));
+		expect_count(_metadata, range, &count);
+		ASSERT_EQ(0, perf_read(fd[1], &count));
+		expect_count(_metadata, range, &count);
+
+		/* With a task in the cgroup on the CPU */
+		ASSERT_EQ(0, spinner_go(&self->spinner[0]));
+		EXPECT_LT(0, write_text(online, off, 1));
+		EXPECT_LT(0, write_text(online, on, 1));
+		ASSERT_EQ(0, spinner_halt(&self->spinner[0]));
+		close(fd[0]);
+		close(fd[1]);
+	}
+}
+
+#define RANDOM_STEPS	60
+
+/* Whatever happens in whatever order. PERF_EVENTS_SEED=N repeats a run. */
+TEST_F(cgroup_tree, random)
+{
+	const char *env = getenv("PERF_EVENTS_SEED");
+	unsigned int seed = env ? atoi(env) : time(NULL);
+	int step, i, j;
+
+	TH_LOG("PERF_EVENTS_SEED=%u", seed);
+	srand(seed);
+	for (i = 0; i < NR_TREE_EVENTS; i++)
+		ASSERT_LE(0, tree_open(self, i, rand() % NR_PLACES, rand() % 2));
+
+	for (step = 0; step < RANDOM_STEPS; step++) {
+		/* Two tasks that take turns, or one that runs while things change */
+		i = rand() % NR_TREE_SPINNERS;
+		ASSERT_EQ(0, spinner_go(&self->spinner[i]));
+		if (rand() % 3 == 0) {
+			j = (i + 1) % NR_TREE_SPINNERS;
+			ASSERT_EQ(0, spinner_go(&self->spinner[j]));
+			spinner_wait(&self->spinner[j], RUN_MS / 10);
+			ASSERT_EQ(0, spinner_halt(&self->spinner[j]));
+		}
+		for (j = rand() % 4; j >= 0; j--) {
+			spinner_wait(&self->spinner[i], RUN_MS / 20);
+			switch (rand() % 4) {
+			case 0:
+				ASSERT_EQ(0, tree_move(self, i, rand() % NR_PLACES));
+				break;
+			case 1:
+				ASSERT_EQ(0, tree_move(self, rand() % NR_TREE_SPINNERS,
+						       rand() % NR_PLACES));
+				break;
+			default:
+				ASSERT_EQ(0, tree_toggle(self, rand() % NR_TREE_EVENTS));
+				break;
+			}
+		}
+		ASSERT_EQ(0, spinner_halt(&self->spinner[i]));
+
+		/* Now and then, one event is closed and another one opened. */
+		if (rand() % 4)
+			continue;
+		i = rand() % NR_TREE_EVENTS;
+		tree_check(_metadata, self, i);
+		close(self->event[i].fd);
+		ASSERT_LE(0, tree_open(self, i, rand() % NR_PLACES, rand() % 2));
+	}
+
+	for (i = 0; i < NR_TREE_EVENTS; i++)
+		tree_check(_metadata, self, i);
+}
+
+/*
  * What 'perf stat -a -C 0 -G' does: one event on the CPU, one on a cgroup, while
  * a task runs outside the cgroup and then inside.
  */

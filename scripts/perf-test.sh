@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Usage: perf-test.sh SRC
+# Run the tests of perf record on this machine, with the perf that perf.sh built in
+# SRC. Needs root: tracefs is mounted for the time, if it is not. Prints a line for
+# each test and 'N passed, N failed, N skipped'; status 0 if none failed, 4 if the
+# tests cannot run here. TESTS= names others.
+. "$(dirname "$0")/lib.sh"
+[ $# -eq 1 ] || die "usage: perf-test.sh SRC"
+src=$(cd "$1" && pwd -P)
+perf=$src/obj-perf/perf
+tests=${TESTS:-record_output_mmap.sh record.sh record+zstd_comp_decomp.sh pipe_test.sh}
+LIMIT=${LIMIT:-600}
+
+cannot() {
+	warn "perf's tests cannot run here: $*"
+	exit 4
+}
+
+[ -x "$perf" ] || die "there is no $perf: run perf.sh $1"
+[ "$(id -u)" -eq 0 ] || cannot "not root"
+[ -e /proc/sys/kernel/perf_event_paranoid ] || cannot "the kernel has no perf events"
+
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/quietperf-perf.XXXXXX")
+mounted=''
+cleanup() {
+	[ -z "$mounted" ] || umount "$mounted" || warn "$mounted stays mounted"
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 130' INT TERM
+
+if [ ! -d /sys/kernel/tracing/events/raw_syscalls ]; then
+	[ -d /sys/kernel/tracing ] || cannot "the kernel has no tracefs"
+	mount -t tracefs tracefs /sys/kernel/tracing 2>"$tmp/err" ||
+		cannot "tracefs cannot be mounted: $(cat "$tmp/err")"
+	mounted=/sys/kernel/tracing
+fi
+[ -d /sys/kernel/tracing/events/raw_syscalls ] || cannot "the kernel does not trace system calls"
+"$perf" record -q -e raw_syscalls:sys_enter -a -o "$tmp/perf.data" true >"$tmp/err" 2>&1 ||
+	cannot "perf record fails: $(tail -n 1 "$tmp/err")"
+
+# The tests call it by its name.
+mkdir "$tmp/bin"
+ln -s "$perf" "$tmp/bin/perf"
+mkdir -p "$BUILD/perf-test"
+passed=0 failed=0 skipped=0
+for name in $tests; do
+	test=$src/tools/perf/tests/shell/$name
+	log=$BUILD/perf-test/$name.log
+	[ -f "$test" ] || die "there is no $test"
+	rc=0
+	(cd "$src/tools/perf" && PATH=$tmp/bin:$PATH timeout "$LIMIT" bash "$test") >"$log" 2>&1 || rc=$?
+	case $rc in
+	0) passed=$((passed + 1)) result=ok ;;
+	2) skipped=$((skipped + 1)) result="skip: $(tail -n 1 "$log")" ;;
+	*) failed=$((failed + 1)) result="FAILED (status $rc): $log" ;;
+	esac
+	echo "$name: $result"
+	# What a test that passed has left out.
+	[ "$rc" -ne 0 ] || grep -i '\[Skipped' "$log" | sed 's/^/  /' || true
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
