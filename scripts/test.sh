@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What CI runs. The scripts' own tests, the series' checks, both architectures booted
-# with KUnit and kselftests, perf stat in the guest. The last line is
+# with KUnit and kselftests, perf stat in the guest, perf record here. The last line is
 # 'N passed, N failed, N skipped'; status 0 only if nothing failed.
 . "$(dirname "$0")/lib.sh"
 [ $# -eq 0 ] || die "takes no arguments"
@@ -43,6 +43,19 @@ run_bats() {
 	passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
 }
 
+# run_perf_tests: those of perf record, on this machine with the perf that is built by now.
+run_perf_tests() {
+	local p f s rc=0
+	say "== perf record, on this machine"
+	"$TOP/scripts/perf-test.sh" "$src" >"$BUILD/perf-test.log" || rc=$?
+	cat "$BUILD/perf-test.log"
+	read -r p f s < <(sed -nE '$s/^([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped$/\1 \2 \3/p' "$BUILD/perf-test.log") || true
+	case $rc in
+	4) skipped=$((skipped + 1)) ;;
+	*) passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1})) skipped=$((skipped + ${s:-0})) ;;
+	esac
+}
+
 say "== the scripts"
 step shellcheck shellcheck -x -S warning "$TOP"/scripts/*.sh "$TOP/.ci/run"
 say "== the series"
@@ -54,7 +67,10 @@ for arch in x86_64 arm64; do
 	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
 	step "$arch: kunit.py" "$TOP/scripts/kunit.sh" $arch "$src"
 done
-[ "$(uname -m)" != x86_64 ] || step "x86_64: perf stat on cgroups" "$TOP/scripts/perf-stat.sh"
+if [ "$(uname -m)" = x86_64 ]; then
+	step "x86_64: perf stat on cgroups" "$TOP/scripts/perf-stat.sh"
+	run_perf_tests
+fi
 say "== the scripts' own tests"
 run_bats "$TOP"/scripts/tests/*.bats
 echo "$passed passed, $failed failed, $skipped skipped"
