@@ -69,7 +69,8 @@ static int run_threads(int nr, int calls)
 	int i, err = !threads;
 	pthread_attr_t attr;
 
-	if (err || pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 64 * 1024))
+	/* Small, but more than the least on any architecture */
+	if (err || pthread_attr_init(&attr) || pthread_attr_setstacksize(&attr, 256 * 1024))
 		return -1;
 	for (i = 0; i < nr && !err; i++)
 		err = pthread_create(&threads[i], &attr, thread_calls, (void *)(long)calls);
