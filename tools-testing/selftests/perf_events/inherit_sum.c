@@ -50,6 +50,45 @@ static const char *getppid_event(struct perf_event_attr *attr)
 	return "needs CONFIG_FTRACE_SYSCALLS and tracefs";
 }
 
+/* Whether an event counts one call on each CPU that this task may use. */
+static bool counts_everywhere(int fd)
+{
+	struct perf_count count;
+	cpu_set_t all;
+	int cpu;
+
+	if (sched_getaffinity(0, sizeof(all), &all))
+		return false;
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &all) && !pin_to_cpu(cpu))
+			make_calls(1);
+	}
+	sched_setaffinity(0, sizeof(all), &all);
+	return !perf_read(fd, &count) && count.value == CPU_COUNT(&all);
+}
+
+/*
+ * The kernel turns a tracepoint on by patching its code, which QEMU's emulation of
+ * several CPUs now and then overlooks on one of them. Turn it on for all tests at
+ * once, and see that it is.
+ */
+static void keep_tracepoint_on(void)
+{
+	struct perf_event_attr attr;
+	int tries = 10, fd;
+
+	if (getppid_event(&attr))
+		return;
+	attr.inherit = 0;
+	attr.read_format = PERF_COUNT_FORMAT;
+	while (tries--) {
+		fd = perf_open(&attr, 0, -1, -1, 0);
+		if (fd < 0 || counts_everywhere(fd))
+			return;
+		close(fd);
+	}
+}
+
 static int wait_for(pid_t pid)
 {
 	int status;
@@ -495,5 +534,6 @@ int main(int argc, char **argv)
 		make_calls(atoi(argv[1]));
 		return 0;
 	}
+	keep_tracepoint_on();
 	return test_harness_run(argc, argv);
 }
