@@ -445,8 +445,16 @@ static int run_exec(int before, int after)
 
 TEST_F(inherit_one, exec)
 {
-	int fd, on, off;
+	int fd, on, off, own;
 
+	/*
+	 * A switch between parent and child can swap their contexts, and the
+	 * exec() then uses up the parent's enable_on_exec. Not with this event.
+	 */
+	self->attr.inherit = 0;
+	own = perf_open(&self->attr, 0, -1, -1, 0);
+	ASSERT_LE(0, own);
+	self->attr.inherit = 1;
 	fd = perf_open(&self->attr, 0, -1, -1, 0);
 	ASSERT_LE(0, fd);
 	self->attr.remove_on_exec = 1;
@@ -468,6 +476,7 @@ TEST_F(inherit_one, exec)
 	EXPECT_EQ(7, value(on));
 	close(fd);
 	close(off);
+	close(own);
 	close(on);
 }
 
