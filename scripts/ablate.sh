@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Which tests notice when a change is taken out: for each patch of the series that
 # is not only tests, and for each scripts/ablate/*.patch, a kernel of the series
-# without it is built, booted and tested on x86_64. A change that no test notices is
-# a failure. From the environment: ONLY (parts of patches' names), KDIR, BASE.
+# without it is built, booted and tested on x86_64; for those of tools/perf, perf is
+# built and its tests are run on this machine. A change that no test notices is a
+# failure. From the environment: ONLY (parts of patches' names), KDIR, BASE.
 #
 # scripts/ablate/NAME.patch take out what the base itself has had for years; the first
 # line of each says what. They are made for the series as a whole. A line
@@ -61,6 +62,26 @@ failures() {
 	echo "$dir/failures"
 }
 
+# perf_only PATCH: whether it is about tools/perf alone.
+perf_only() {
+	! git apply --numstat "$1" | cut -f3 | grep -qv '^tools/perf/'
+}
+
+# perf_failures ARCH COMMIT: the same for the tests of perf record on this machine.
+perf_failures() {
+	local dir=$out/perf-$2 src
+	if [ ! -e "$dir/failures" ]; then
+		mkdir -p "$dir"
+		src=$("$TOP/scripts/worktree.sh" "$repo" "$2" ablate) || return 1
+		"$TOP/scripts/perf.sh" "$src" 2>"$dir/build.err" >&2 || return 1
+		TESTS=record_output_mmap.sh "$TOP/scripts/perf-test.sh" "$src" >"$dir/perf-test.log" 2>&1 || [ $? -ne 4 ] || return 1
+		cp "$BUILD/perf-test/record_output_mmap.sh.log" "$dir/"
+		sed -nE 's/^(.*) \[Failed.*/record_output_mmap \1/p' "$dir/record_output_mmap.sh.log" | sort -u >"$dir/failures.new"
+		mv "$dir/failures.new" "$dir/failures"
+	fi
+	echo "$dir/failures"
+}
+
 # row WHAT FILE: a line of the table; FILE has a line for each test that notices.
 row() {
 	local by
@@ -85,17 +106,18 @@ related() {
 # without PATCH: its row. Where later changes build on it, they are taken out as
 # well, and what a kernel without these alone fails at does not count.
 without() {
-	local patch=$1 what set rest commit with without
+	local patch=$1 what set rest commit with without look=failures
+	! perf_only "$patch" || look=perf_failures
 	what=$(sed -n '/^Subject: /,/^$/{s/^Subject: \(\[[^]]*\] \)\?//;p}' "$patch" | tr -d '\n')
 	say "without: $what"
-	if commit=$(change -R "$patch") && without=$(failures x86_64 "$commit"); then
+	if commit=$(change -R "$patch") && without=$($look x86_64 "$commit"); then
 		row "$what" "$without"
 		return
 	fi
 	mapfile -t set < <(related "$patch")
 	rest=("${set[@]:1}")
-	if [ ${#rest[@]} -gt 0 ] && commit=$(change -R "${set[@]}") && without=$(failures x86_64 "$commit") &&
-		commit=$(change -R "${rest[@]}") && with=$(failures x86_64 "$commit"); then
+	if [ ${#rest[@]} -gt 0 ] && commit=$(change -R "${set[@]}") && without=$($look x86_64 "$commit") &&
+		commit=$(change -R "${rest[@]}") && with=$($look x86_64 "$commit"); then
 		comm -23 "$without" "$with" >"$tmp/row"
 		row "$what (with ${#rest[@]} later changes to the same files)" "$tmp/row"
 		return
@@ -104,7 +126,7 @@ without() {
 	rc=1
 }
 
-"$TOP/scripts/setup.sh"
+"$TOP/scripts/setup.sh" /usr/include/traceevent/event-parse.h:libtraceevent-dev pkg-config:pkg-config
 lock
 rm -rf "$out"
 mkdir -p "$out"

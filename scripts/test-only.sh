@@ -5,7 +5,7 @@
 # so that the kernel does for its users what it did before.
 . "$(dirname "$0")/lib.sh"
 [ $# -gt 0 ] || die "usage: test-only.sh PATCH..."
-tests='^(kernel/(events|sched)/(tests/|Makefile$|[.]kunitconfig$)|lib/Kconfig[.]debug$|tools/testing/)'
+tests='^(kernel/(events|sched)/(tests/|Makefile$|[.]kunitconfig$)|lib/Kconfig[.]debug$|tools/testing/|tools/perf/tests/)'
 for patch; do
 	git apply --numstat "$patch" >/dev/null || die "$patch is no patch, or changes nothing"
 	awk -v tests="$tests" '
