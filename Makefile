@@ -1,8 +1,8 @@
 # The verbs of this repository, each one script. 'make help' lists them.
-export ARCH KDIR BASE SERIES TREE ONLY JOBS QUIETPERF_CACHE
+export ARCH KDIR BASE SERIES TREE ONLY JOBS VERSION PREVIOUS QUIETPERF_CACHE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench ablate kunit shell tree export check-series
+.PHONY: help run test bench ablate kunit shell tree export check-series debug submission
 
 help: ## this text
 	@echo 'make VERB [ARCH=x86_64|arm64] [KDIR=a kernel git tree] [BASE=a tarball]'
@@ -26,3 +26,7 @@ export: ## patches/ and the plain copies, from that tree
 	@scripts/export.sh
 check-series: ## the series by itself: applies three ways, round trip, checkpatch
 	@scripts/check-series.sh
+debug: ## KUnit and kselftests on kernels that watch themselves [ONLY=debug|kcsan]
+	@scripts/debug.sh
+submission: ## the mails of a posting, checked, not sent: SERIES=perf|sched|record|cgroup
+	@scripts/submission.sh

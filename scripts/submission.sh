@@ -27,7 +27,7 @@ results=$BUILD/bench/results.tsv
 [ -s "$results" ] || results=$TOP/Documentation/bench/results.tsv
 out=$BUILD/submission/$posting
 
-"$TOP/scripts/setup.sh" /usr/lib/git-core/git-send-email:git-email
+"$TOP/scripts/setup.sh" /usr/lib/git-core/git-send-email:git-email /usr/share/perl5/Mail/Address.pm:libmailtools-perl
 lock
 read -r repo base < <("$TOP/scripts/base.sh") || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/quietperf-submission.XXXXXX")
@@ -71,7 +71,8 @@ body() {
 	if [ -n "${KDIR:-}" ]; then
 		printf '\nbase-commit: %s\n' "$base"
 	else
-		printf '\nBased on %s.\n' "$(git -C "$repo" log -1 --format=%s "$base")"
+		printf '\nBased on Linux %s.\n' "$(git -C "$repo" show "$base:Makefile" |
+			awk '$2 == "=" && /^(VERSION|PATCHLEVEL|SUBLEVEL)/ { v = v s $3; s = "." } END { print v }')"
 	fi
 	[ "$version" -gt 1 ] || return 0
 	previous=$(PATCHES=$tmp/previous "$TOP/scripts/series.sh" "$repo" "$base") || return 1
@@ -92,8 +93,8 @@ if [ "$version" -gt 1 ]; then
 fi
 src=$("$TOP/scripts/source.sh")
 commit=$(PATCHES=$tmp/patches "$TOP/scripts/series.sh" "$repo" "$base")
-body >"$tmp/body"
 commit=$(signed "$commit")
+body >"$tmp/body"
 
 reroll=()
 [ "$version" -eq 1 ] || reroll=(-v "$version")
