@@ -25,6 +25,8 @@ record() {
 
 run() {
 	[ "$1" != record ] || { shift; record "$@"; return; }
+	# perf leaves its hooks in the scheduler for a second after the last event.
+	sleep 2
 	program=/kselftest/$1
 	event=$2
 	shift 2
