@@ -126,7 +126,7 @@ without() {
 	rc=1
 }
 
-"$TOP/scripts/setup.sh" /usr/include/traceevent/event-parse.h:libtraceevent-dev pkg-config:pkg-config
+"$TOP/scripts/setup.sh"
 lock
 rm -rf "$out"
 mkdir -p "$out"

@@ -80,7 +80,7 @@ mapfile -t arches < <(for arch in "${arches[@]}"; do
 	[ -z "$(plan "$arch" "${only[@]}")" ] || echo "$arch"
 done)
 rm -f "$out/results.tsv"
-"$TOP/scripts/setup.sh" gnuplot:gnuplot-nox /usr/include/traceevent/event-parse.h:libtraceevent-dev
+"$TOP/scripts/setup.sh" gnuplot:gnuplot-nox
 lock
 mkdir -p "$out"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/quietperf-bench.XXXXXX")

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: [SMP=2] [LIMIT=300] [APPEND=...] [ICOUNT=] boot.sh ARCH OBJ JOB OUT
 # Boot OBJ's kernel and root file system, run the script JOB in the guest, leave
-# OUT/kernel.log and OUT/job.log. EXTRA=FILE adds a program. With JOB '-': a prompt on this terminal instead.
+# OUT/kernel.log and OUT/job.log. EXTRA=FILE adds a program. With JOB '-': a prompt on
+# this terminal instead.
 # Status: 0 the job ended with 0 and the kernel had nothing to say against it;
 # else one line tells what was wrong.
 . "$(dirname "$0")/lib.sh"

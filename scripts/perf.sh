@@ -6,6 +6,7 @@
 [ $# -eq 1 ] || die "usage: perf.sh SRC"
 src=$1 obj=$1/obj-perf
 [ "$(uname -m)" = x86_64 ] || die "perf is built on an x86_64 host only"
+"$TOP/scripts/setup.sh" pkg-config:pkg-config /usr/include/traceevent/event-parse.h:libtraceevent-dev /usr/include/zstd.h:libzstd-dev
 mkdir -p "$obj"
 say "building perf"
 counted "$BUILD/x86_64/perf.log" "perf, files" '^ +CC ' \

@@ -25,7 +25,7 @@ run_tests() {
 }
 if ! run_tests; then
 	# QEMU's emulation can run code on one processor that another one has just
-	# patched, as static keys are: seen once in some fifty boots, with any kernel.
+	# patched, as static keys are: seen now and then, without the series as well.
 	if grep -q 'Oops: int3' "$out/kernel.log"; then
 		say "ATTENTION: $ARCH: QEMU has lost a change of code (int3, see above): booting once more"
 		run_tests || boot=1

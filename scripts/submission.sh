@@ -10,7 +10,7 @@
 posting=${SERIES:-} version=${VERSION:-1}
 unset SERIES
 case $posting in
-perf) mine='^(perf(/[a-z0-9]+)?|selftests/perf_events): ' families='cgroup|fork|thread|groups' ;;
+perf) mine='^(perf(/[a-z0-9]+)?|selftests/perf_events): ' families='cgroup|fork|thread|groups|lock' ;;
 sched) mine='^(sched/[a-z]+|selftests/sched): ' families='clock' ;;
 record) mine='^perf (record|test|config): ' families='record' ;;
 cgroup) mine='^cgroup: ' families='' ;;

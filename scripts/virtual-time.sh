@@ -9,10 +9,10 @@
 arch=$1
 arch_vars "$arch"
 case $arch in
-x86_64) job=perf-stat packages=(/usr/include/traceevent/event-parse.h:libtraceevent-dev pkg-config:pkg-config) ;;
-arm64) job=traced-time packages=() ;;
+x86_64) job=perf-stat ;;
+arm64) job=traced-time ;;
 esac
-"$TOP/scripts/setup.sh" "${packages[@]}"
+"$TOP/scripts/setup.sh"
 lock
 src=$("$TOP/scripts/source.sh")
 if [ "$job" = perf-stat ]; then
