@@ -12,6 +12,8 @@
 #include "bench.h"
 
 #define BENCH_MOCK_PMU	"mock0"
+/* Room for one group of five, not for two: as in QEMU's PMU for arm64. */
+#define BENCH_MOCK_COUNTERS	7
 
 static struct perf_event_attr bench_attr;
 static bool bench_mock;
@@ -47,6 +49,29 @@ static inline void bench_choose_event(const char *name)
 	} else {
 		errx(1, "there is no event '%s': say cpu-clock, cycles or mock", name);
 	}
+}
+
+static char bench_counters[16];
+static pid_t bench_owner;
+
+static inline void bench_reset_counters(void)
+{
+	if (getpid() == bench_owner)
+		mock_pmu_write(BENCH_MOCK_PMU, "counters", "%s", bench_counters);
+}
+
+/* Until this process ends */
+static inline int bench_set_counters(void)
+{
+	if (!bench_mock)
+		return 0;
+
+	bench_owner = getpid();
+	if (mock_pmu_read(BENCH_MOCK_PMU, "counters", bench_counters, sizeof(bench_counters)) ||
+	    mock_pmu_write(BENCH_MOCK_PMU, "counters", "%d", BENCH_MOCK_COUNTERS))
+		err(1, "counters of the mock PMU");
+	atexit(bench_reset_counters);
+	return 0;
 }
 
 static inline int bench_event_main(int argc, char **argv, const struct bench_case *cases,

@@ -11,17 +11,12 @@
 #define GROUP_SIZE	5
 #define MAX_EVENTS	(28 * GROUP_SIZE)
 
-/* Room for one group, not for two: as in QEMU's PMU for arm64. */
-#define MOCK_COUNTERS	7
-
 struct groups {
 	int nr;
 	bool mmap;
 };
 
 static const struct groups *groups;
-static char mock_counters[16];
-static pid_t owner;
 
 /* On this task. */
 static void open_groups(int *fd, bool inherit)
@@ -94,25 +89,6 @@ static unsigned long long run_siblings(const void *arg)
 	return bench_ping_pong_done(pp);
 }
 
-static void reset_counters(void)
-{
-	if (getpid() == owner)
-		mock_pmu_write(BENCH_MOCK_PMU, "counters", "%s", mock_counters);
-}
-
-static int set_counters(void)
-{
-	if (!bench_mock)
-		return 0;
-
-	owner = getpid();
-	if (mock_pmu_read(BENCH_MOCK_PMU, "counters", mock_counters, sizeof(mock_counters)) ||
-	    mock_pmu_write(BENCH_MOCK_PMU, "counters", "%d", MOCK_COUNTERS))
-		err(1, "counters of the mock PMU");
-	atexit(reset_counters);
-	return 0;
-}
-
 static const struct bench_case cases[] = {
 	BENCH_CASE("groups/0", run, groups, 0),
 	BENCH_CASE("groups/1", run, groups, 1),
@@ -133,5 +109,5 @@ static const struct bench_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	return bench_event_main(argc, argv, cases, ARRAY_SIZE(cases), set_counters);
+	return bench_event_main(argc, argv, cases, ARRAY_SIZE(cases), bench_set_counters);
 }

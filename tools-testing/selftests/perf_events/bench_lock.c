@@ -16,9 +16,6 @@
 #define MAX_EVENTS	(14 * GROUP_SIZE)
 #define HAND_OVERS	2000
 
-/* Room for one group, not for two: as in QEMU's PMU for arm64. */
-#define MOCK_COUNTERS	7
-
 #define FREQ		4000
 #define DATA_PAGES	1024
 #define WARM_UP_MS	100
@@ -31,8 +28,6 @@ struct lock_case {
 };
 
 static const struct lock_case *lock_case;
-static char mock_counters[16];
-static pid_t owner;
 
 static struct {
 	/* Who may take the lock */
@@ -251,25 +246,6 @@ static unsigned long long run(const void *arg)
 	return lock.result;
 }
 
-static void reset_counters(void)
-{
-	if (getpid() == owner)
-		mock_pmu_write(BENCH_MOCK_PMU, "counters", "%s", mock_counters);
-}
-
-static int set_counters(void)
-{
-	if (!bench_mock)
-		return 0;
-
-	owner = getpid();
-	if (mock_pmu_read(BENCH_MOCK_PMU, "counters", mock_counters, sizeof(mock_counters)) ||
-	    mock_pmu_write(BENCH_MOCK_PMU, "counters", "%d", MOCK_COUNTERS))
-		err(1, "counters of the mock PMU");
-	atexit(reset_counters);
-	return 0;
-}
-
 static const struct bench_case cases[] = {
 	BENCH_CASE("lock/0", run, lock_case, 0),
 	BENCH_CASE("lock/1", run, lock_case, 1),
@@ -283,5 +259,5 @@ static const struct bench_case cases[] = {
 
 int main(int argc, char **argv)
 {
-	return bench_event_main(argc, argv, cases, ARRAY_SIZE(cases), set_counters);
+	return bench_event_main(argc, argv, cases, ARRAY_SIZE(cases), bench_set_counters);
 }
