@@ -90,6 +90,14 @@ kmake() {
 		CC="ccache ${CROSS}gcc" HOSTCC="ccache gcc" "$@"
 }
 
+# lost_code ARCH LOG: whether a boot died since QEMU's emulation has run code on one
+# processor that another one had just patched, as static keys are. Seen now and then,
+# without the series as well; worth a second boot, loudly.
+lost_code() {
+	grep -q 'Oops: int3' "$2" || return 1
+	say "ATTENTION: $1: QEMU has lost a change of code (int3, see above): booting once more"
+}
+
 # counted LOG NOUN PATTERN CMD...: run with the output in LOG; while it runs, say
 # every few seconds how many lines match PATTERN; on failure show the log's end.
 counted() {

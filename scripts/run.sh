@@ -23,16 +23,7 @@ boot=0 tests=0
 run_tests() {
 	"$TOP/scripts/boot.sh" "$ARCH" "$obj" "$TOP/qemu/jobs/kselftest.sh" "$out"
 }
-if ! run_tests; then
-	# QEMU's emulation can run code on one processor that another one has just
-	# patched, as static keys are: seen now and then, without the series as well.
-	if grep -q 'Oops: int3' "$out/kernel.log"; then
-		say "ATTENTION: $ARCH: QEMU has lost a change of code (int3, see above): booting once more"
-		run_tests || boot=1
-	else
-		boot=1
-	fi
-fi
+run_tests || { lost_code "$ARCH" "$out/kernel.log" && run_tests; } || boot=1
 # Also of a guest that ended badly: what it got done is told.
 "$TOP/scripts/results.sh" "$ARCH" "$src" "$out" || tests=1
 [ ! -s "$out/results.tsv" ] || "$TOP/scripts/table.sh" "$out/results.tsv"
