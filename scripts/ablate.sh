@@ -2,8 +2,10 @@
 # Which tests notice when a change is taken out: for each patch of the series that
 # is not only tests, and for each scripts/ablate/*.patch, a kernel of the series
 # without it is built, booted and tested on x86_64; for those of tools/perf, perf is
-# built and its tests are run on this machine. A change that no test notices is a
-# failure. From the environment: ONLY (parts of patches' names), KDIR, BASE.
+# built and its tests are run on this machine. What only makes something cheaper
+# (scripts/ablate/cost-only lists it) has to be noticed by the benchmarks instead. A
+# change that nothing notices is a failure. From the environment: ONLY (parts of
+# patches' names), KDIR, BASE.
 #
 # scripts/ablate/NAME.patch take out what the base itself has had for years; the first
 # line of each says what. They are made for the series as a whole. A line
@@ -48,7 +50,10 @@ failures() {
 		obj=$("$TOP/scripts/build.sh" "$arch" test "$src" 2>"$dir/build.err") || return 1
 		# The tests are the same in all of these trees.
 		[ "$commit" != "$series" ] || "$TOP/scripts/rootfs.sh" "$arch" "$src" "$obj" || return 1
-		"$TOP/scripts/boot.sh" "$arch" "$obj" "$TOP/qemu/jobs/kselftest.sh" "$dir" 2>"$dir/boot.err" ||
+		{ "$TOP/scripts/boot.sh" "$arch" "$obj" "$TOP/qemu/jobs/kselftest.sh" "$dir" 2>"$dir/boot.err" || {
+			lost_code "$arch" "$dir/kernel.log" &&
+				"$TOP/scripts/boot.sh" "$arch" "$obj" "$TOP/qemu/jobs/kselftest.sh" "$dir" 2>"$dir/boot.err"
+		}; } ||
 			sed -n 's/^[a-z-]*\.sh: [a-z0-9_]*: //p' "$dir/boot.err" | sed 's/: the whole log is .*//' | tail -n 1 >"$dir/kernel"
 		"$TOP/scripts/results.sh" "$arch" "$src" "$dir" >&2 || true
 		{
@@ -82,12 +87,53 @@ perf_failures() {
 	echo "$dir/failures"
 }
 
+# What the figures are taken from; the events are those that the architecture has.
+cost_job() {
+	cat "$TOP/qemu/jobs/bench.sh"
+	case $1 in
+	x86_64)
+		echo "run perf_events/bench_fork cpu-clock fork/16 fork/group-16 fork/paused-16 thread/16"
+		echo "run perf_events/bench_groups mock groups/28 groups/28-mmap groups/swap-14"
+		echo "run perf_events/bench_cgroup mock cgroup/ab-8 cgroup/in-out-8"
+		;;
+	arm64) echo "run perf_events/bench_fork cycles fork/16 fork/group-16" ;;
+	esac
+	echo "exit 0"
+}
+
+# costs ARCH COMMIT: a file with 'case instructions' lines, in virtual time.
+costs() {
+	local arch=$1 commit=$2 dir=$out/cost-$1-$2 src obj
+	if [ ! -e "$dir/figures" ]; then
+		mkdir -p "$dir"
+		src=$("$TOP/scripts/worktree.sh" "$repo" "$commit" ablate) || return 1
+		obj=$("$TOP/scripts/build.sh" "$arch" test "$src" 2>"$dir/build.err") || return 1
+		[ "$commit" != "$series" ] || "$TOP/scripts/rootfs.sh" "$arch" "$src" "$obj" || return 1
+		cost_job "$arch" >"$dir/job"
+		ICOUNT=1 APPEND='norandmaps kunit.enable=0' "$TOP/scripts/boot.sh" "$arch" "$obj" "$dir/job" "$dir" 2>"$dir/boot.err" || return 1
+		tr -d '\r' <"$dir/job.log" | awk 'NF == 3 && $3 == "ns" { print $1, $2 }' >"$dir/figures.new"
+		[ "$(wc -l <"$dir/figures.new")" -eq "$(awk '$1 == "run" && /\// { n += NF - 3 } END { print n }' "$dir/job")" ] || return 1
+		mv "$dir/figures.new" "$dir/figures"
+	fi
+	echo "$dir/figures"
+}
+
+# noticed LOOK WITHOUT WITH: what tells the two apart. Figures repeat to the digit, and
+# a change moves what it does not concern by less than 0.2 %.
+noticed() {
+	case $1 in
+	costs) awk 'NR == FNR { with[$1] = $2; next }
+		$2 > with[$1] * 1.002 { printf "%s +%.1f %%\n", $1, 100 * ($2 / with[$1] - 1) }' "$3" "$2" ;;
+	*) comm -23 "$2" "$3" ;;
+	esac
+}
+
 # row WHAT FILE: a line of the table; FILE has a line for each test that notices.
 row() {
 	local by
 	by=$(paste -sd ';' "$2" | sed 's/;/; /g')
 	if [ -z "$by" ]; then
-		by='**no test**'
+		by='**nothing**'
 		rc=1
 	fi
 	echo "| $1 | $by |" | tee -a "$out/table.new" >&2
@@ -106,23 +152,35 @@ related() {
 # without PATCH: its row. Where later changes build on it, they are taken out as
 # well, and what a kernel without these alone fails at does not count.
 without() {
-	local patch=$1 what set rest commit with without look=failures
-	! perf_only "$patch" || look=perf_failures
+	local patch=$1 name what why set rest commit with without look=failures arch
+	name=${patch##*/} name=${name#*-}
 	what=$(sed -n '/^Subject: /,/^$/{s/^Subject: \(\[[^]]*\] \)\?//;p}' "$patch" | tr -d '\n')
+	if perf_only "$patch"; then
+		look=perf_failures arch=x86_64
+	elif read -r _ arch why < <(grep "^${name%.patch}:" "$TOP/scripts/ablate/cost-only"); then
+		look=costs
+		if [ "$arch" = none ]; then
+			echo "| $what | not seen: $why |" | tee -a "$out/table.new" >&2
+			return
+		fi
+	else
+		arch=x86_64
+	fi
 	say "without: $what"
-	if commit=$(change -R "$patch") && without=$($look x86_64 "$commit"); then
-		row "$what" "$without"
+	if commit=$(change -R "$patch") && with=$($look $arch "$series") && without=$($look $arch "$commit"); then
+		noticed $look "$without" "$with" >"$tmp/row"
+		row "$what" "$tmp/row"
 		return
 	fi
 	mapfile -t set < <(related "$patch")
 	rest=("${set[@]:1}")
-	if [ ${#rest[@]} -gt 0 ] && commit=$(change -R "${set[@]}") && without=$($look x86_64 "$commit") &&
-		commit=$(change -R "${rest[@]}") && with=$($look x86_64 "$commit"); then
-		comm -23 "$without" "$with" >"$tmp/row"
+	if [ ${#rest[@]} -gt 0 ] && commit=$(change -R "${set[@]}") && without=$($look $arch "$commit") &&
+		commit=$(change -R "${rest[@]}") && with=$($look $arch "$commit"); then
+		noticed $look "$without" "$with" >"$tmp/row"
 		row "$what (with ${#rest[@]} later changes to the same files)" "$tmp/row"
 		return
 	fi
-	echo "| $what | **cannot be taken out: it does not apply in reverse, or does not build** |" | tee -a "$out/table.new" >&2
+	echo "| $what | **cannot be taken out: it does not apply in reverse, or does not build or boot** |" | tee -a "$out/table.new" >&2
 	rc=1
 }
 
@@ -149,6 +207,9 @@ whole() {
 	}
 }
 
+sed -n 's/^\([^# ][^:]*\):.*/\1/p' "$TOP/scripts/ablate/cost-only" | while read -r name; do
+	compgen -G "$TOP/patches/*-$name.patch" >/dev/null || die "scripts/ablate/cost-only: there is no patch $name"
+done
 rc=0
 whole x86_64
 printf '| taken out | noticed by |\n|---|---|\n' >"$out/table.new"
@@ -172,4 +233,4 @@ done
 mv "$out/table.new" "$out/table.md"
 cat "$out/table.md"
 say "logs: $out"
-[ $rc -eq 0 ] || die "a change that no test notices, or that cannot be taken out: see the table"
+[ $rc -eq 0 ] || die "a change that nothing notices, or that cannot be taken out: see the table"

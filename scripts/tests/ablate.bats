@@ -13,6 +13,7 @@ setup() {
 	commit base
 	rm -rf "$repo"/patches/* "$repo"/scripts/ablate
 	mkdir -p "$repo/scripts/ablate"
+	echo '# none' >"$repo/scripts/ablate/cost-only"
 	sed -i 's/^1$/fix one/' "$tree/kernel/a"
 	commit "One"
 	sed -i 's/^9$/fix two/' "$tree/kernel/a"
@@ -26,7 +27,13 @@ setup() {
 	stand_in worktree.sh <<<'git --git-dir="$1" show "$2:kernel/a" >'"$work/a; echo $work"
 	stand_in build.sh <<<"! grep -q broken $work/a && echo obj"
 	stand_in rootfs.sh <<<'exit 0'
-	stand_in boot.sh <<<'exit 0'
+	# Every figure is 1000, and 3 more without the second fix.
+	stand_in boot.sh <<-SCRIPT
+		[ -n "\$ICOUNT" ] || exit 0
+		n=1003
+		! grep -q 'fix two' $work/a || n=1000
+		awk -v n="\$n" '\$1 == "run" && /\// { for (i = 4; i <= NF; i++) print \$i, n, "ns" }' "\$3" >"\$4/job.log"
+	SCRIPT
 	stand_in results.sh <<-SCRIPT
 		{
 			echo '<testsuites><testsuite name="suite">'
@@ -61,10 +68,10 @@ stand_in() {
 	grep -qxF '| Two | suite two |' "$repo/build/ablate/table.md"
 }
 
-@test "ablate: a change that no test notices is a failure" {
+@test "ablate: a change that nothing notices is a failure" {
 	BATS_TESTS=two run "$repo/scripts/ablate.sh"
-	one_line "a change that no test notices"
-	grep -qxF '| One | **no test** |' "$repo/build/ablate/table.md"
+	one_line "a change that nothing notices"
+	grep -qxF '| One | **nothing** |' "$repo/build/ablate/table.md"
 }
 
 @test "ablate: where a later change builds on it, that one does not count" {
@@ -88,4 +95,31 @@ stand_in() {
 	BATS_TESTS='one four' run "$repo/scripts/ablate.sh"
 	one_line "tests fail on the series as it is"
 	[ ! -e "$repo/build/ablate/table.md" ]
+}
+
+@test "ablate: what only costs less is noticed by a figure, and by no test" {
+	echo 'Two: x86_64' >"$repo/scripts/ablate/cost-only"
+	ONLY=Two run "$repo/scripts/ablate.sh"
+	[ "$status" -eq 0 ]
+	grep -qE '^\| Two \| fork/16 \+0\.3 %; .*cgroup/in-out-8 \+0\.3 % \|$' "$repo/build/ablate/table.md"
+}
+
+@test "ablate: a change that should cost less and does not is a failure" {
+	echo 'One: x86_64' >"$repo/scripts/ablate/cost-only"
+	ONLY=One run "$repo/scripts/ablate.sh"
+	one_line "a change that nothing notices"
+	grep -qxF '| One | **nothing** |' "$repo/build/ablate/table.md"
+}
+
+@test "ablate: what no guest can show is said, with the reason" {
+	echo 'One: none no such machine' >"$repo/scripts/ablate/cost-only"
+	ONLY=One run "$repo/scripts/ablate.sh"
+	[ "$status" -eq 0 ]
+	grep -qxF '| One | not seen: no such machine |' "$repo/build/ablate/table.md"
+}
+
+@test "ablate: a list of costs that names no patch is an error" {
+	echo 'Three: x86_64' >"$repo/scripts/ablate/cost-only"
+	run "$repo/scripts/ablate.sh"
+	one_line "there is no patch Three"
 }
