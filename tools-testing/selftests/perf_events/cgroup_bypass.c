@@ -24,6 +24,7 @@
 #define TURNS		50
 
 static const char * const pmu_name[NR_PMUS] = { "mock0", "mock1" };
+#define MUX_INTERVAL	"/sys/bus/event_source/devices/mock0/perf_event_mux_interval_ms"
 
 /* The calls that move an event, or that are made around such calls */
 enum { ADD, DEL, DISABLE, ENABLE, NR_CALLS };
@@ -55,6 +56,7 @@ FIXTURE(cgroup_bypass)
 	char *top;
 	char *path[NR_PLACES];
 	char counters[NR_PMUS][16];
+	char interval[16];
 	int fd[MAX_EVENTS];
 	int nr_fds;
 	/* Of ping; pong only answers. */
@@ -81,6 +83,7 @@ FIXTURE_SETUP(cgroup_bypass)
 					   sizeof(self->counters[i])));
 		ASSERT_EQ(0, mock_pmu_write(pmu_name[i], "counters", "%d", NR_COUNTERS));
 	}
+	ASSERT_LT(0, read_text(MUX_INTERVAL, self->interval, sizeof(self->interval)));
 
 	self->top = cg_name_indexed(self->root, "perf_events", getpid());
 	ASSERT_EQ(0, cg_create(self->top));
@@ -107,6 +110,7 @@ FIXTURE_TEARDOWN(cgroup_bypass)
 		close(self->fd[i]);
 	for (i = 0; i < NR_PMUS; i++)
 		EXPECT_EQ(0, mock_pmu_write(pmu_name[i], "counters", "%s", self->counters[i]));
+	EXPECT_LT(0, write_text(MUX_INTERVAL, self->interval, strlen(self->interval)));
 	EXPECT_EQ(0, cgroup_remove(self->top));
 	for (i = 0; i < NR_PLACES; i++)
 		free(self->path[i]);
@@ -152,21 +156,6 @@ static pid_t fork_into(const char *path)
 	return 0;
 }
 
-/* Wait until a task sleeps and CPU 0 has switched to another one. */
-static int wait_asleep(pid_t pid)
-{
-	char buf[1024], *state;
-
-	do {
-		if (proc_read_text(pid, false, "stat", buf, sizeof(buf)) <= 0)
-			return -1;
-		state = strrchr(buf, ')');
-	} while (state && strncmp(state, ") S", 3));
-
-	/* This interrupts the CPU, which it can only when the switch is over. */
-	return state ? mock_pmu_read(pmu_name[0], "disabled", buf, sizeof(buf)) : -1;
-}
-
 #define self_start(first, second) start_tasks(_metadata, self, first, second)
 static void start_tasks(struct __test_metadata *_metadata,
 			FIXTURE_DATA(cgroup_bypass) * self, enum place first, enum place second)
@@ -209,14 +198,14 @@ static void take_turns(struct __test_metadata *_metadata,
 	int pmu, call;
 	char c;
 
-	ASSERT_EQ(0, wait_asleep(self->task.pid));
-	ASSERT_EQ(0, wait_asleep(self->pong));
+	ASSERT_EQ(0, wait_off_cpu(self->task.pid));
+	ASSERT_EQ(0, wait_off_cpu(self->pong));
 	for (pmu = 0; pmu < NR_PMUS; pmu++)
 		ASSERT_EQ(0, mock_pmu_write(pmu_name[pmu], "calls", "0"));
 	ASSERT_EQ(sizeof(turns), write(self->task.command, &turns, sizeof(turns)));
 	ASSERT_EQ(1, read(self->task.done, &c, 1));
-	ASSERT_EQ(0, wait_asleep(self->task.pid));
-	ASSERT_EQ(0, wait_asleep(self->pong));
+	ASSERT_EQ(0, wait_off_cpu(self->task.pid));
+	ASSERT_EQ(0, wait_off_cpu(self->pong));
 	for (pmu = 0; pmu < NR_PMUS; pmu++) {
 		for (call = 0; call < NR_CALLS; call++) {
 			calls->nr[pmu][call] = mock_pmu_calls(pmu_name[pmu], call_name[call]);
@@ -509,6 +498,63 @@ TEST_F(cgroup_bypass, not_enough_counters)
 	}
 	EXPECT_LT(before.value, wide.value);
 	EXPECT_EQ(wide.enabled - before.enabled, wide.running - before.running);
+}
+
+/*
+ * The counter of a cgroup that a running task leaves goes to who waits, at once
+ * and not with the next rotation. @pid is who the event that waits counts, or -1
+ * for the CPU.
+ */
+#define self_expect_counter_passed_on(spinner, pid) \
+	expect_counter_passed_on(_metadata, self, spinner, pid)
+static void expect_counter_passed_on(struct __test_metadata *_metadata,
+				     FIXTURE_DATA(cgroup_bypass) * self,
+				     struct spinner *spinner, pid_t pid)
+{
+	struct perf_event_attr attr = {
+		.type = mock_pmu_type(pmu_name[0]),
+		.read_format = PERF_COUNT_FORMAT,
+	};
+	struct perf_count before, count;
+	int fd;
+
+	/* That there is none meanwhile */
+	ASSERT_LT(0, write_text(MUX_INTERVAL, "10000", 5));
+	ASSERT_EQ(0, mock_pmu_write(pmu_name[0], "counters", "1"));
+	ASSERT_EQ(0, cg_enter(self->path[A], spinner->pid));
+	self_open_pinned(0, A);
+	fd = perf_open(&attr, pid, pid < 0 ? 0 : -1, -1, 0);
+	ASSERT_LE(0, fd);
+	self->fd[self->nr_fds++] = fd;
+
+	ASSERT_EQ(0, spinner_go(spinner));
+	spinner_wait(spinner, 2);
+	ASSERT_EQ(0, cg_enter(self->path[B], spinner->pid));
+	read_count(_metadata, fd, &before);
+	spinner_wait(spinner, 2);
+	read_count(_metadata, fd, &count);
+	ASSERT_EQ(0, spinner_halt(spinner));
+
+	EXPECT_LT(before.running, count.running);
+	EXPECT_EQ(count.enabled - before.enabled, count.running - before.running);
+}
+
+TEST_F(cgroup_bypass, counter_to_cpu)
+{
+	struct spinner spinner;
+
+	ASSERT_EQ(0, spinner_create(&spinner, 0));
+	self_expect_counter_passed_on(&spinner, -1);
+	spinner_destroy(&spinner);
+}
+
+TEST_F(cgroup_bypass, counter_to_task)
+{
+	struct spinner spinner;
+
+	ASSERT_EQ(0, spinner_create(&spinner, 0));
+	self_expect_counter_passed_on(&spinner, spinner.pid);
+	spinner_destroy(&spinner);
 }
 
 /* What runs in the cgroup is counted by the task's real cgroup, not the nearest. */

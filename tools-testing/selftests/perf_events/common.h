@@ -133,6 +133,21 @@ static inline __u64 spinner_max_ns(const struct spinner *spinner)
 	return spinner_min_ns(spinner);
 }
 
+/*
+ * Wait until a task that has stopped or is about to sleep is off its CPU, and its
+ * events with it: who is told of the stop can still find it there.
+ */
+static inline int wait_off_cpu(pid_t pid)
+{
+	char buf[256];
+
+	do {
+		if (proc_read_text(pid, false, "syscall", buf, sizeof(buf)) <= 0)
+			return -1;
+	} while (!strncmp(buf, "running", 7));
+	return 0;
+}
+
 static inline int spinner_halt(struct spinner *spinner)
 {
 	int status;
@@ -141,7 +156,7 @@ static inline int spinner_halt(struct spinner *spinner)
 	    waitpid(spinner->pid, &status, WUNTRACED) != spinner->pid)
 		return -1;
 	spinner->running = false;
-	return WIFSTOPPED(status) ? 0 : -1;
+	return WIFSTOPPED(status) ? wait_off_cpu(spinner->pid) : -1;
 }
 
 static inline int spinner_go(struct spinner *spinner)
@@ -200,7 +215,8 @@ static inline int __spinner_create(struct spinner *spinner, int cpu, bool exec)
 
 	if (spinner->pid < 0 || waitpid(spinner->pid, &status, WUNTRACED) != spinner->pid)
 		return -1;
-	if (!WIFSTOPPED(status) || clock_getcpuclockid(spinner->pid, &spinner->clock))
+	if (!WIFSTOPPED(status) || wait_off_cpu(spinner->pid) ||
+	    clock_getcpuclockid(spinner->pid, &spinner->clock))
 		return -1;
 	return 0;
 }
