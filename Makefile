@@ -1,5 +1,5 @@
 # The verbs of this repository, each one script. 'make help' lists them.
-export ARCH KDIR BASE SERIES TREE ONLY JOBS VERSION PREVIOUS QUIETPERF_CACHE
+export ARCH KDIR BASE SERIES TREE ONLY RESUME JOBS VERSION PREVIOUS QUIETPERF_CACHE
 
 .DEFAULT_GOAL := help
 .PHONY: help run test bench ablate kunit shell tree export check-series debug submission
@@ -14,7 +14,7 @@ test: ## what CI runs: the scripts, the series, both architectures
 	@scripts/test.sh
 bench: ## base and patched kernel side by side [ONLY=cgroup]
 	@scripts/bench.sh
-ablate: ## each change taken out in turn: which tests notice [ONLY=]
+ablate: ## each change taken out in turn: who notices [ONLY= RESUME=]
 	@scripts/ablate.sh
 kunit: ## the KUnit suite through kunit.py
 	@scripts/kunit.sh $(or $(ARCH),x86_64) $$(scripts/source.sh)

@@ -5,13 +5,13 @@
 # built and its tests are run on this machine. What only makes something cheaper
 # (scripts/ablate/cost-only lists it) has to be noticed by the benchmarks instead. A
 # change that nothing notices is a failure. From the environment: ONLY (parts of
-# patches' names), KDIR, BASE.
+# patches' names), RESUME (1: go on where the last run was cut short), KDIR, BASE.
 #
 # scripts/ablate/NAME.patch take out what the base itself has had for years; the first
 # line of each says what. They are made for the series as a whole. A line
 # 'Architecture: arm64' is for what only that shows.
 . "$(dirname "$0")/lib.sh"
-[ $# -eq 0 ] || die "takes no arguments: ONLY=, KDIR= and BASE= come from the environment"
+[ $# -eq 0 ] || die "takes no arguments: ONLY=, RESUME=, KDIR= and BASE= come from the environment"
 read -ra only <<<"$(tr , ' ' <<<"${ONLY:-}")"
 out=$BUILD/ablate
 
@@ -24,20 +24,36 @@ wanted() {
 	return 1
 }
 
-# change REVERSE PATCH...: the series with patches applied, or taken out last first;
-# prints the commit, or fails if one does not apply.
+# change FROM REVERSE PATCH...: the commit FROM with patches applied, or taken out last
+# first; prints the commit, or fails if one does not apply.
 change() {
-	local reverse=$1 patch index=$tmp/index tree
-	shift
-	GIT_INDEX_FILE=$index git -C "$repo" read-tree "$series"
-	while read -r patch; do
+	local from=$1 reverse=$2 patch index=$tmp/index tree
+	shift 2
+	GIT_INDEX_FILE=$index git -C "$repo" read-tree "$from"
+	while read -r patch && [ -n "$patch" ]; do
 		# shellcheck disable=SC2086 # nothing or one word
 		GIT_INDEX_FILE=$index git -C "$repo" apply --cached -3 $reverse "$patch" >"$tmp/apply" 2>&1 || return 1
 	done < <(printf '%s\n' "$@" | if [ -n "$reverse" ]; then tac; else cat; fi)
 	tree=$(GIT_INDEX_FILE=$index git -C "$repo" write-tree)
+	# Who and when are always the same: what has been tested before is known again.
 	GIT_AUTHOR_NAME=ablate GIT_AUTHOR_EMAIL=ablate@localhost GIT_AUTHOR_DATE='1700000000 +0000' \
 		GIT_COMMITTER_NAME=ablate GIT_COMMITTER_EMAIL=ablate@localhost GIT_COMMITTER_DATE='1700000000 +0000' \
-		git -C "$repo" commit-tree -p "$series" -m "Without ${*##*/}" "$tree"
+		git -C "$repo" commit-tree -p "$series" -m "Taken out" "$tree"
+}
+
+# up_to PATCH WITH: the series as far as PATCH, with it (1) or without (0), and all of
+# the series' tests.
+up_to() {
+	local patch before=1 set=()
+	for patch in "$TOP"/patches/*.patch; do
+		if [ "$patch" = "$1" ]; then
+			before=0
+			[ "$2" = 0 ] || set+=("$patch")
+		elif [ $before = 1 ] || grep -qxF "$patch" "$tmp/tests"; then
+			set+=("$patch")
+		fi
+	done
+	change "$base" '' "${set[@]}"
 }
 
 # failures ARCH COMMIT: a file with a line for each test that fails on this kernel; a
@@ -139,20 +155,10 @@ row() {
 	echo "| $1 | $by |" | tee -a "$out/table.new" >&2
 }
 
-# related PATCH: it and the later changes to the same files.
-related() {
-	local patch seen=0 files
-	files=$(git apply --numstat "$1" | cut -f3)
-	for patch in "${changes[@]}"; do
-		[ "$patch" != "$1" ] || seen=1
-		[ $seen = 1 ] && git apply --numstat "$patch" | cut -f3 | grep -qxF "$files" && echo "$patch"
-	done || true
-}
-
-# without PATCH: its row. Where later changes build on it, they are taken out as
-# well, and what a kernel without these alone fails at does not count.
+# without PATCH: its row. Where later changes build on it, it is taken out of the series
+# as far as it, and what the series as far as it fails at does not count.
 without() {
-	local patch=$1 name what why set rest commit with without look=failures arch
+	local patch=$1 name what why commit with without look=failures arch
 	name=${patch##*/} name=${name#*-}
 	what=$(sed -n '/^Subject: /,/^$/{s/^Subject: \(\[[^]]*\] \)\?//;p}' "$patch" | tr -d '\n')
 	if perf_only "$patch"; then
@@ -167,17 +173,15 @@ without() {
 		arch=x86_64
 	fi
 	say "without: $what"
-	if commit=$(change -R "$patch") && with=$($look $arch "$series") && without=$($look $arch "$commit"); then
+	if commit=$(change "$series" -R "$patch") && with=$($look $arch "$series") && without=$($look $arch "$commit"); then
 		noticed $look "$without" "$with" >"$tmp/row"
 		row "$what" "$tmp/row"
 		return
 	fi
-	mapfile -t set < <(related "$patch")
-	rest=("${set[@]:1}")
-	if [ ${#rest[@]} -gt 0 ] && commit=$(change -R "${set[@]}") && without=$($look $arch "$commit") &&
-		commit=$(change -R "${rest[@]}") && with=$($look $arch "$commit"); then
+	if commit=$(up_to "$patch" 1) && with=$($look $arch "$commit") &&
+		commit=$(up_to "$patch" 0) && without=$($look $arch "$commit"); then
 		noticed $look "$without" "$with" >"$tmp/row"
-		row "$what (with ${#rest[@]} later changes to the same files)" "$tmp/row"
+		row "$what (in the series as far as it)" "$tmp/row"
 		return
 	fi
 	echo "| $what | **cannot be taken out: it does not apply in reverse, or does not build or boot** |" | tee -a "$out/table.new" >&2
@@ -186,7 +190,7 @@ without() {
 
 "$TOP/scripts/setup.sh"
 lock
-rm -rf "$out"
+[ -n "${RESUME:-}" ] || rm -rf "$out"
 mkdir -p "$out"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/quietperf-ablate.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
@@ -223,7 +227,7 @@ for patch in "$TOP"/scripts/ablate/*.patch; do
 	arch=${arch:-x86_64}
 	whole "$arch"
 	say "without: $what"
-	if commit=$(change '' "$patch") && without=$(failures "$arch" "$commit"); then
+	if commit=$(change "$series" '' "$patch") && without=$(failures "$arch" "$commit"); then
 		row "Linux: $what ($arch)" "$without"
 	else
 		echo "| Linux: $what | **${patch##*/} does not apply or does not build** |" | tee -a "$out/table.new" >&2
