@@ -144,10 +144,22 @@ noticed() {
 	esac
 }
 
-# row WHAT FILE: a line of the table; FILE has a line for each test that notices.
+# row WHAT FILE: a line of the table; FILE has a line for each test that notices, or
+# figure. Of a program that many tests of notice, the number.
 row() {
 	local by
-	by=$(paste -sd ';' "$2" | sed 's/;/; /g')
+	by=$(awk '
+		{ name = $1 == "selftests:" ? $3 : $0 }
+		!(name in n) { order[++names] = name }
+		{ all[name] = all[name] (n[name]++ ? ", " : "") $4 }
+		END {
+			for (i = 1; i <= names; i++) {
+				name = order[i]
+				printf "%s%s", i > 1 ? "; " : "", name
+				if (name !~ / /)
+					printf ": %s", n[name] > 6 ? n[name] " tests" : all[name]
+			}
+		}' "$2")
 	if [ -z "$by" ]; then
 		by='**nothing**'
 		rc=1

@@ -98,6 +98,21 @@ stand_in() {
 	[ ! -e "$repo/build/ablate/table.md" ]
 }
 
+@test "ablate: of a program, its tests; of many tests, their number" {
+	stand_in results.sh <<-SCRIPT
+		{
+			echo '<testsuites><testsuite name="selftests: folder: program">'
+			grep -q 'fix one' $work/a || printf '<testcase name="%s"><failure/></testcase>' a b
+			grep -q 'fix two' $work/a || printf '<testcase name="%s"><failure/></testcase>' 1 2 3 4 5 6 7
+			echo '</testsuite></testsuites>'
+		} >"\$3/kselftest.xml"
+	SCRIPT
+	run "$repo/scripts/ablate.sh"
+	[ "$status" -eq 0 ]
+	grep -qxF '| One | program: a, b |' "$repo/build/ablate/table.md"
+	grep -qxF '| Two | program: 7 tests |' "$repo/build/ablate/table.md"
+}
+
 @test "ablate: what only costs less is noticed by a figure, and by no test" {
 	echo 'Two: x86_64' >"$repo/scripts/ablate/cost-only"
 	ONLY=Two run "$repo/scripts/ablate.sh"
