@@ -155,9 +155,9 @@ row() {
 		END {
 			for (i = 1; i <= names; i++) {
 				name = order[i]
-				printf "%s%s", i > 1 ? "; " : "", name
+				printf "%s%s", (i > 1 ? "; " : ""), name
 				if (name !~ / /)
-					printf ": %s", n[name] > 6 ? n[name] " tests" : all[name]
+					printf ": %s", (n[name] > 6 ? n[name] " tests" : all[name])
 			}
 		}' "$2")
 	if [ -z "$by" ]; then
