@@ -41,15 +41,15 @@ change() {
 		git -C "$repo" commit-tree -p "$series" -m "Taken out" "$tree"
 }
 
-# up_to PATCH WITH: the series as far as PATCH, with it (1) or without (0), and all of
-# the series' tests.
+# up_to PATCH WITH: the series as far as PATCH, with it (1) or without (0), and the tests
+# of the whole series; of the KUnit suites, which see the kernel's data, those till then.
 up_to() {
 	local patch before=1 set=()
 	for patch in "$TOP"/patches/*.patch; do
 		if [ "$patch" = "$1" ]; then
 			before=0
 			[ "$2" = 0 ] || set+=("$patch")
-		elif [ $before = 1 ] || grep -qxF "$patch" "$tmp/tests"; then
+		elif [ $before = 1 ] || { grep -qxF "$patch" "$tmp/tests" && ! grep -q '^--- a/.*_kunit\.c$' "$patch"; }; then
 			set+=("$patch")
 		fi
 	done
