@@ -167,8 +167,8 @@ row() {
 	echo "| $1 | $by |" | tee -a "$out/table.new" >&2
 }
 
-# without PATCH: its row. Where later changes build on it, it is taken out of the series
-# as far as it, and what the series as far as it fails at does not count.
+# without PATCH: its row. Where later changes build on it, or save the same, it is taken
+# out of the series as far as it, and what that fails at does not count.
 without() {
 	local patch=$1 name what why commit with without look=failures arch
 	name=${patch##*/} name=${name#*-}
@@ -187,8 +187,11 @@ without() {
 	say "without: $what"
 	if commit=$(change "$series" -R "$patch") && with=$($look $arch "$series") && without=$($look $arch "$commit"); then
 		noticed $look "$without" "$with" >"$tmp/row"
-		row "$what" "$tmp/row"
-		return
+		# What a later change saves as well is seen before that.
+		if [ -s "$tmp/row" ] || [ $look != costs ]; then
+			row "$what" "$tmp/row"
+			return
+		fi
 	fi
 	if commit=$(up_to "$patch" 1) && with=$($look $arch "$commit") &&
 		commit=$(up_to "$patch" 0) && without=$($look $arch "$commit"); then
