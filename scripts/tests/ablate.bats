@@ -124,7 +124,17 @@ stand_in() {
 	echo 'One: x86_64' >"$repo/scripts/ablate/cost-only"
 	ONLY=One run "$repo/scripts/ablate.sh"
 	one_line "a change that nothing notices"
-	grep -qxF '| One | **nothing** |' "$repo/build/ablate/table.md"
+	grep -qxF '| One (in the series as far as it) | **nothing** |' "$repo/build/ablate/table.md"
+}
+
+@test "ablate: what a later change saves as well is seen in the series as far as it" {
+	sed -i 's/^5$/fix two/' "$tree/kernel/a"
+	commit "Three"
+	git -C "$tree" format-patch -q -o "$repo/patches" --start-number=3 HEAD~1
+	echo 'Two: x86_64' >"$repo/scripts/ablate/cost-only"
+	ONLY=Two run "$repo/scripts/ablate.sh"
+	[ "$status" -eq 0 ]
+	grep -qE '^\| Two \(in the series as far as it\) \| fork/16 \+0\.3 %;' "$repo/build/ablate/table.md"
 }
 
 @test "ablate: what no guest can show is said, with the reason" {
