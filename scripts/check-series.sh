@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# The series by itself: mails and .series agree, three ways of applying it to the
-# base without fuzz or offset, the round trip, checkpatch.
+# Usage: [KDIR=] [BASE=] check-series.sh
+# The series by itself: mails and .series agree, three ways of applying it to the base
+# without fuzz or offset, the round trip, the rules for mails, owners, kernel-doc,
+# checkpatch.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: KDIR= and BASE= come from the environment"
-"$TOP/scripts/setup.sh"
+"$TOP/scripts/setup.sh" codespell:codespell
 lock
 rc=0
 ok() { say "ok $1"; }
@@ -33,6 +36,18 @@ bare_tree() {
 	git -C "$tmp/$1" read-tree HEAD
 }
 
+# check NAME CMD...: it passes if the command says nothing and ends with 0.
+check() {
+	local name=$1
+	shift
+	if "$@" >"$tmp/log" 2>&1 && [ ! -s "$tmp/log" ]; then
+		ok "$name"
+	else
+		cat "$tmp/log" >&2
+		bad "$name"
+	fi
+}
+
 # patches/ holds mails and .series, and these name each other.
 if diff <(find "$TOP/patches" -mindepth 1 ! -name .series -printf '%f\n' | sort) "$TOP/patches/.series" >"$tmp/log"; then
 	ok "patches/ is what .series lists"
@@ -40,7 +55,7 @@ else
 	cat "$tmp/log" >&2
 	bad "patches/ is what .series lists"
 fi
-if grep -l '^Signed-off-by:' "$TOP"/patches/*.patch; then bad "nobody is made to sign"; else ok "nobody is made to sign"; fi
+check "subjects, changelogs, trailers, sizes, spelling" "$TOP/scripts/check-mails.sh"
 
 # The literal command.
 bare_tree am
@@ -82,16 +97,29 @@ else
 	bad "make tree && make export change nothing"
 fi
 
-# checkpatch, from the patched tree.
-[ -d "$tmp/tree" ] && for patch in "$TOP"/patches/*.patch; do
-	name=${patch##*/}
-	if (cd "$tmp/tree" && ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types \
-		--ignore "$(sed -n "s/^${name#*-}: *\([A-Z_,]*\) .*/\1/p; s/^all: *\([A-Z_,]*\) .*/\1/p" "$TOP/scripts/checkpatch-exceptions" | paste -sd,)" \
-		"$patch") >"$tmp/log" 2>&1; then
-		ok "checkpatch --strict $name"
-	else
-		cat "$tmp/log" >&2
-		bad "checkpatch --strict $name"
-	fi
-done
+# What needs the patched tree.
+if [ -d "$tmp/tree" ]; then
+	check "MAINTAINERS and owners" "$TOP/scripts/check-maintainers.sh" "$tmp/tree" "$base"
+	check "kernel-doc" "$TOP/scripts/check-kernel-doc.sh" "$tmp/tree" "$base"
+	# checkpatch PATCH: leaves what it says, and nothing if that is nothing.
+	checkpatch() {
+		local log=$tmp/checkpatch/${1##*/}
+		cd "$tmp/tree"
+		if ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types --ignore "$(excuses "${1##*/}")" \
+			"$1" >"$log" 2>&1; then rm "$log"; fi
+	}
+	export -f checkpatch excuses
+	export tmp TOP
+	mkdir "$tmp/checkpatch"
+	printf '%s\n' "$TOP"/patches/*.patch | xargs -P "$JOBS" -I '{}' bash -c 'checkpatch "$1"' _ '{}'
+	for patch in "$TOP"/patches/*.patch; do
+		name=${patch##*/}
+		if [ -e "$tmp/checkpatch/$name" ]; then
+			cat "$tmp/checkpatch/$name" >&2
+			bad "checkpatch --strict $name"
+		else
+			ok "checkpatch --strict $name"
+		fi
+	done
+fi
 exit $rc

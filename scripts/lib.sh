@@ -22,6 +22,33 @@ die() {
 	exit 1
 }
 
+# usage_if_asked ARG...: --help prints the comment at the top of the script, and ends it;
+# no script has other options.
+usage_if_asked() {
+	local arg
+	for arg; do
+		case $arg in
+		--help | -h)
+			awk 'NR > 1 && !/^#/ { exit } /^# / || /^#$/ { sub(/^# ?/, ""); print }' "$0"
+			exit 0
+			;;
+		-?*) die "unknown option '$arg': --help tells the usage" ;;
+		esac
+	done
+}
+
+# excuses NAME: the types that scripts/series-exceptions excuses for that patch,
+# separated by commas. Its lines: 'FILE: TYPE,TYPE reason', FILE without its number or
+# 'all'.
+excuses() {
+	sed -n "s/^${1#*-}: *\([A-Z_,]*\) .*/\1/p; s/^all: *\([A-Z_,]*\) .*/\1/p" "$TOP/scripts/series-exceptions" | paste -sd,
+}
+
+# excused NAME TYPE
+excused() {
+	case ,$(excuses "$1"), in *",$2,"*) ;; *) return 1 ;; esac
+}
+
 # lock: one user of the cache at a time, for the rest of this process and its children.
 lock() {
 	[ -n "${QUIETPERF_LOCKED:-}" ] && return
@@ -79,6 +106,19 @@ uname_of() {
 	case $1 in
 	arm64) echo aarch64 ;;
 	*) echo "$1" ;;
+	esac
+}
+
+# posting_vars NAME: which patches, by their subjects, go to which maintainers in one
+# posting, and the benchmarks that are about them.
+POSTINGS='perf sched record cgroup'
+posting_vars() {
+	case $1 in
+	perf) SUBJECTS='^(perf(/[a-z0-9]+)?|selftests/perf_events): ' FAMILIES='cgroup|fork|thread|groups|lock' ;;
+	sched) SUBJECTS='^(sched/[a-z]+|selftests/sched): ' FAMILIES='clock' ;;
+	record) SUBJECTS='^perf (record|test|config): ' FAMILIES='record' ;;
+	cgroup) SUBJECTS='^cgroup: ' FAMILIES='' ;;
+	*) die "which posting? SERIES=perf, sched, record or cgroup" ;;
 	esac
 }
 

@@ -6,16 +6,11 @@
 # is) read them without sending anything. PREVIOUS is the folder of the last version.
 # From the environment too: KDIR and BASE, as for run.sh.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: SERIES=, VERSION=, PREVIOUS=, KDIR= and BASE= come from the environment"
 posting=${SERIES:-} version=${VERSION:-1}
 unset SERIES
-case $posting in
-perf) mine='^(perf(/[a-z0-9]+)?|selftests/perf_events): ' families='cgroup|fork|thread|groups|lock' ;;
-sched) mine='^(sched/[a-z]+|selftests/sched): ' families='clock' ;;
-record) mine='^perf (record|test|config): ' families='record' ;;
-cgroup) mine='^cgroup: ' families='' ;;
-*) die "which posting? SERIES=perf, sched, record or cgroup" ;;
-esac
+posting_vars "$posting"
 case $version in
 '' | *[!0-9]* | 0) die "VERSION is a number from 1 on, not '$version'" ;;
 esac
@@ -38,7 +33,7 @@ select_patches() {
 	local patch
 	mkdir "$tmp/patches"
 	for patch in "$TOP"/patches/*.patch; do
-		if git mailinfo /dev/null /dev/null <"$patch" | sed -n 's/^Subject: //p' | grep -qE "$mine"; then
+		if git mailinfo /dev/null /dev/null <"$patch" | sed -n 's/^Subject: //p' | grep -qE "$SUBJECTS"; then
 			cp "$patch" "$tmp/patches/"
 		fi
 	done
@@ -62,9 +57,9 @@ signed() {
 body() {
 	local previous
 	sed 1,2d "$cover"
-	if [ -n "$families" ] && [ -s "$results" ]; then
+	if [ -n "$FAMILIES" ] && [ -s "$results" ]; then
 		printf '\nMeasured in QEMU with -icount (ns are instructions), base against patched:\n\n'
-		{ head -n 1 "$results"; awk -F'\t' -v f="^($families)/" '$2 ~ f' "$results"; } >"$tmp/results.tsv"
+		{ head -n 1 "$results"; awk -F'\t' -v f="^($FAMILIES)/" '$2 ~ f' "$results"; } >"$tmp/results.tsv"
 		"$TOP/scripts/bench-table.sh" "$tmp/results.tsv" | sed 's/^/  /; s/ *$//'
 	fi
 	# An import's commit means nothing to others; their own tree's does.
