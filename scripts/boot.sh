@@ -6,6 +6,7 @@
 # Status: 0 the job ended with 0 and the kernel had nothing to say against it;
 # else one line tells what was wrong.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 4 ] || die "usage: boot.sh ARCH OBJ JOB OUT"
 arch=$1 obj=$2 job=$3 out=$4
 arch_vars "$arch"
@@ -42,11 +43,7 @@ cleanup() {
 }
 trap cleanup EXIT
 trap 'exit 130' INT TERM
-mkdir "$tmp/root"
-install -m 755 "$job" "$tmp/root/job"
-[ -z "${EXTRA:-}" ] || install -D -m 755 "$EXTRA" "$tmp/root/usr/bin/${EXTRA##*/}"
-(cd "$tmp/root" && find . | cpio -o -H newc -R 0:0 --quiet | gzip -1n) >"$tmp/job.cpio.gz"
-cat "$obj/rootfs.cpio.gz" "$tmp/job.cpio.gz" >"$tmp/initrd"
+"$TOP/scripts/initrd.sh" "$obj" "$job" "$tmp/initrd"
 
 : >"$out/kernel.log"
 : >"$out/job.log"
