@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Usage: [ONLY=] [KDIR=] [BASE=] ablate.sh
 # Which tests notice when a change is taken out: for each patch of the series that
 # is not only tests, and for each scripts/ablate/*.patch, a kernel of the series
 # without it is built, booted and tested on x86_64; for those of tools/perf, perf is
@@ -11,6 +12,7 @@
 # line of each says what. They are made for the series as a whole. A line
 # 'Architecture: arm64' is for what only that shows.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: ONLY=, RESUME=, KDIR= and BASE= come from the environment"
 read -ra only <<<"$(tr , ' ' <<<"${ONLY:-}")"
 out=$BUILD/ablate

@@ -4,6 +4,7 @@
 # apt, through a private configuration: the machine's own sources stay as they are.
 # Status: 0 done, 1 mirror not to be reached, 2 no such package or version.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 4 ] || die "usage: apt-fetch.sh DEBARCH SUITE PACKAGE[=VERSION] DIR"
 arch=$1 suite=$2 package=$3 dir=$4
 # Packages for all architectures are in the index of each.

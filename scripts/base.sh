@@ -4,6 +4,7 @@
 # KDIR (the caller's git tree, at its HEAD) wins over BASE (a tarball or a
 # linux-source .deb), and that over the pinned package of base.conf.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 . "$TOP/scripts/base.conf"
 [ $# -eq 0 ] || die "usage: [KDIR=TREE] [BASE=FILE] base.sh"
 

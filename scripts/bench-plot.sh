@@ -3,6 +3,7 @@
 # Draw the figures of 'make bench': DIR/FAMILY-ARCH.svg for each family that is
 # there; cost against N where a family has an N, bars for the rest.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 2 ] || die "usage: bench-plot.sh RESULTS.TSV DIR"
 tsv=$1 dir=$2
 

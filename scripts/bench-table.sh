@@ -2,6 +2,7 @@
 # Usage: bench-table.sh RESULTS.TSV
 # Print the figures of 'make bench' side by side, with the ratio of the kernels.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 1 ] || die "usage: bench-table.sh RESULTS.TSV"
 awk -F'\t' '
 	NR == 1 { next }

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
+# Usage: [ARCH=] [ONLY=] [KDIR=] [BASE=] bench.sh
 # Base and patched kernel side by side: what each case of qemu/bench.cases costs.
 # From the environment: ARCH (both if left out), ONLY (families or names of cases,
 # separated by blanks or commas; all if left out), KDIR and BASE as for run.sh.
 # 'Base' has those patches of the series that only add tests, since it takes these
 # to measure. Writes build/bench/results.tsv when all figures are there, else nothing.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: ARCH=, ONLY=, KDIR= and BASE= come from the environment"
 read -ra arches <<<"${ARCH:-x86_64 arm64}"
 for arch in "${arches[@]}"; do arch_vars "$arch"; done

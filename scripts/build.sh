@@ -3,6 +3,7 @@
 # Configure and build the kernel of SRC from qemu/configs/{common,ARCH,PURPOSE},
 # and series where SRC has the series' tests; print the folder of the objects.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 3 ] || die "usage: build.sh ARCH PURPOSE SRC"
 arch=$1 purpose=$2 src=$3
 arch_vars "$arch"

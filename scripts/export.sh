@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
+# Usage: [TREE=] export.sh
 # Write patches/, kernel/ and tools-testing/ from the kernel git tree that 'make
 # tree' made. TREE names its folder. The same tree gives the same bytes anywhere.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: TREE= comes from the environment"
 TREE=${TREE:-$CACHE/tree}
 OUT=${OUT:-$TOP}

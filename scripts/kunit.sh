@@ -4,6 +4,7 @@
 # kernel gets the configuration of 'make run' on top, so that the compiler cache has
 # nearly all of it.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 2 ] || die "usage: kunit.sh ARCH SRC"
 arch_vars "$1"
 obj=$("$TOP/scripts/build.sh" "$1" test "$2")

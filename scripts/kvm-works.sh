@@ -3,6 +3,7 @@
 # Status 0 if KVM boots OBJ's kernel here: /dev/kvm alone promises nothing. The
 # answer holds until the host boots anew.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 2 ] || die "usage: kvm-works.sh ARCH OBJ"
 [ -w /dev/kvm ] || exit 1
 arch_vars "$1"

@@ -3,6 +3,7 @@
 # Judge a boot by OUT/kernel.log and OUT/job.log: complaints of the kernel, a hang,
 # a log cut short, a job that failed.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 2 ] || die "usage: log-check.sh ARCH OUT"
 arch=$1 out=$2
 

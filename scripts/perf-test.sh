@@ -5,6 +5,7 @@
 # each test and 'N passed, N failed, N skipped'; status 0 if none failed, 4 if the
 # tests cannot run here. TESTS= names others.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 1 ] || die "usage: perf-test.sh SRC"
 src=$(cd "$1" && pwd -P)
 perf=$src/obj-perf/perf

@@ -3,6 +3,7 @@
 # Build SRC's perf for x86_64, static, with what it takes to record tracepoints and
 # not much else; print the program's path.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 1 ] || die "usage: perf.sh SRC"
 src=$1 obj=$1/obj-perf
 [ "$(uname -m)" = x86_64 ] || die "perf is built on an x86_64 host only"

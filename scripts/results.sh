@@ -5,6 +5,7 @@
 # (arch, suite, passed, failed, skipped, known to fail, why). Status 1 if anything
 # failed that is not in known-failures, or fewer results came than were planned.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 3 ] || die "usage: results.sh ARCH SRC OUT"
 arch=$1 src=$2 out=$3
 rc=0

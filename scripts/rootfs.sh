@@ -3,6 +3,7 @@
 # Make OBJ/rootfs.cpio.gz: static busybox, qemu/init and SRC's kselftests,
 # installed as their own makefiles do it.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 3 ] || die "usage: rootfs.sh ARCH SRC OBJ"
 arch=$1 src=$2 obj=$3
 arch_vars "$arch"

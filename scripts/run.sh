@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
+# Usage: [ARCH=] [KDIR=] [BASE=] [SERIES=none] run.sh
 # The main job: base, series, kernel, boot, KUnit and kselftests, one table.
 # From the environment: ARCH (x86_64 or arm64), KDIR (the caller's git tree),
 # BASE (a tarball), SERIES=none (the tree as it is, without patches/).
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: ARCH=, KDIR=, BASE= and SERIES= come from the environment"
 ARCH=${ARCH:-x86_64}
 arch_vars "$ARCH"

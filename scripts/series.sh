@@ -3,6 +3,7 @@
 # Apply patches/ on COMMIT with git am; print the commit that results. Needs no
 # checkout: git takes the files that the patches touch from the index.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 2 ] || die "usage: series.sh REPO COMMIT"
 repo=$1 base=$2
 

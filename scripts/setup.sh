@@ -3,6 +3,10 @@
 # Install what the host needs and does not have, the named included. Debian as root
 # does it alone; elsewhere the missing commands are named.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
+for arg; do
+	case $arg in ?*:?*) ;; *) die "'$arg' is not COMMAND:PACKAGE" ;; esac
+done
 
 # command or file that shows the package is there : Debian package
 needs=(

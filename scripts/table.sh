@@ -2,6 +2,9 @@
 # Usage: table.sh RESULTS.TSV...
 # Print the results as one table with totals, the reasons of skips and failures below.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
+[ $# -gt 0 ] || die "usage: table.sh RESULTS.TSV..."
+[ -r "$1" ] || die "cannot read $1"
 cat "$@" | awk -F'\t' '
 	BEGIN { printf "%-8s %-44s %7s %7s %8s %6s\n", "arch", "suite", "passed", "failed", "skipped", "known" }
 	{

@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
+# Usage: test.sh
 # What CI runs. The scripts' own tests, the series' checks, both architectures booted
 # with KUnit and kselftests, perf stat in the guest, perf record here. The last line is
 # 'N passed, N failed, N skipped'; status 0 only if nothing failed.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments"
 unset ARCH SERIES
 "$TOP/scripts/setup.sh"

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
+# Usage: [TREE=] [KDIR=] [BASE=] tree.sh
 # Make the kernel git tree in which the series is worked on: the base and a commit
 # for each patch, on a detached HEAD. TREE names the folder.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: TREE=, KDIR= and BASE= come from the environment"
 TREE=${TREE:-$CACHE/tree}
 "$TOP/scripts/setup.sh"

@@ -5,6 +5,7 @@
 # series' perf; on arm64, where a PMU counts instructions, the CPU time of a traced
 # process.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 1 ] || die "usage: virtual-time.sh ARCH"
 arch=$1
 arch_vars "$arch"

@@ -3,6 +3,7 @@
 # Have the files of COMMIT in a worktree of REPO under the cache; print its path.
 # A change of commit rewrites only the files that differ: builds stay incremental.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 3 ] || die "usage: worktree.sh REPO COMMIT NAME"
 repo=$1 commit=$2
 dir=$CACHE/src/$3
