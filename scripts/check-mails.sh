@@ -37,9 +37,7 @@ check_text() {
 		next
 	}
 	{ line[++n] = $0 }
-	# "Name-of: value", as git has it.
-	/^[A-Z][A-Za-z-]*: ./ && prose { trailer[n] = 1; trailers++ }
-	/^$/ { prose = 1 }
+	/^[A-Z][A-Za-z-]*-(by|to|Id|and): ./ || /^(Cc|Closes|Fixes|Link): ./ { trailer[n] = 1; trailers++ }
 	!/^$/ && !trailer[n] && /[a-z].*[a-z]/ { words++ }
 	END {
 		if (subject !~ /^([a-z][a-z0-9_\/-]*( [a-z]+)?: )+[A-Z]/) say("SUBJECT", "is not \"subsystem/component: Capital letter ...\": " subject)
@@ -50,11 +48,10 @@ check_text() {
 			if (trailer[i]) {
 				if (line[i] == "Assisted-by: LLM") assisted++
 				else if (line[i] ~ /^Fixes: /) {
-					if (line[i] !~ /^Fixes: [0-9a-f]{12,40} \(".+"\)$/) say("TRAILER", "is not \"Fixes: 12 digits (\"subject\")\": " line[i])
+					if (line[i] !~ /^Fixes: [0-9a-f]+ \(".+"\)$/ || index(line[i], "(") < 21) say("TRAILER", "is not \"Fixes: 12 digits (\"subject\")\": " line[i])
 				} else if (line[i] !~ /^(Link|Closes): https:\/\//) say("TRAILER", "is no business of the series: " line[i])
 				continue
 			}
-			if (line[i] ~ /^(Signed-off-by|Change-Id|Fixes):/) say("TRAILER", "stands apart from the others: " line[i])
 			# What is indented is quoted.
 			if (line[i] ~ /^( |\t)/) continue
 			if (length(line[i]) > 75) say("LONG_LINE", "has " length(line[i]) " characters, more than 75: " line[i])
@@ -108,10 +105,10 @@ check_posting() {
 
 for patch in "${patches[@]}"; do
 	name=${patch##*/}
-	git mailinfo -b "$tmp/body" /dev/null <"$patch" >"$tmp/head" 2>/dev/null || {
-		echo "$name	MAIL is no mail"
+	if ! git mailinfo -b "$tmp/body" /dev/null <"$patch" >"$tmp/head" 2>/dev/null || ! git apply --numstat "$patch" >/dev/null 2>&1; then
+		echo "$name	MAIL is no mail with a patch"
 		continue
-	}
+	fi
 	subject=$(sed -n 's/^Subject: //p' "$tmp/head")
 	subject=${subject#\[PATCH*\] }
 	{
