@@ -1,8 +1,8 @@
 # The verbs of this repository, each one script. 'make help' lists them.
-export ARCH KDIR BASE SERIES TREE ONLY RESUME JOBS VERSION PREVIOUS QUIETPERF_CACHE
+export ARCH KDIR BASE SERIES TREE ONLY RESUME JOBS VERSION PREVIOUS LAVA_URL RUN QUIETPERF_CACHE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench ablate kunit shell tree export check-series debug submission
+.PHONY: help run test bench ablate kunit shell tree export check-series debug submission lava
 
 help: ## this text
 	@echo 'make VERB [ARCH=x86_64|arm64] [KDIR=a kernel git tree] [BASE=a tarball]'
@@ -24,9 +24,11 @@ tree: ## the kernel git tree to work in, a commit for each patch
 	@scripts/tree.sh
 export: ## patches/ and the plain copies, from that tree
 	@scripts/export.sh
-check-series: ## the series by itself: applies three ways, round trip, checkpatch
+check-series: ## the series by itself: applies three ways, round trip, mails, checkpatch
 	@scripts/check-series.sh
 debug: ## KUnit and kselftests on kernels that watch themselves [ONLY=debug|kcsan]
 	@scripts/debug.sh
 submission: ## the mails of a posting, checked, not sent: SERIES=perf|sched|record|cgroup
 	@scripts/submission.sh
+lava: ## LAVA jobs for board farms, checked [RUN=1: run one here]
+	@scripts/lava.sh $(ARCH)

@@ -26,7 +26,7 @@ teardown() {
 @test "help lists every verb" {
 	run make -s -C "$top" help
 	[ "$status" -eq 0 ]
-	for verb in run test bench ablate debug kunit shell tree export check-series submission; do
+	for verb in run test bench ablate debug kunit shell tree export check-series submission lava; do
 		[[ "$output" == *"$verb "* ]]
 	done
 }
