@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: results.sh ARCH SRC OUT
 # Read OUT/kernel.log (KUnit) and OUT/job.log (kselftests) with the kernel's own
-# KTAP parser; write kunit.xml and kselftest.xml (JUnit) and results.tsv
+# KTAP parser; write kunit.xml and kselftest.xml (JUnit), kunit.json and
+# kselftest.json (as KernelCI has it), and results.tsv
 # (arch, suite, passed, failed, skipped, known to fail, why). Status 1 if anything
 # failed that is not in known-failures, or fewer results came than were planned.
 . "$(dirname "$0")/lib.sh"
@@ -10,16 +11,19 @@ usage_if_asked "$@"
 arch=$1 src=$2 out=$3
 rc=0
 
-# parse NAME KTAP: the parser's verdict in NAME.txt, the results in NAME.xml.
+# parse NAME KTAP: the parser's verdict in NAME.txt, the results in NAME.xml and
+# NAME.json.
 parse() {
 	local ok=1
-	rm -f "$out/$1.xml"
+	rm -f "$out/$1.xml" "$out/$1.json"
 	grep -qE '(^|[] ])K?TAP version [0-9]+' "$2" || die "$arch: $1: no KTAP in $2: no test ran"
-	"$src/tools/testing/kunit/kunit.py" parse --junit="$out/$1.xml" "$2" >"$out/$1.txt" 2>&1 || ok=0
+	"$src/tools/testing/kunit/kunit.py" parse --junit="$out/$1.xml" --json="$out/$1.json" "$2" >"$out/$1.txt" 2>&1 || ok=0
 	[ -s "$out/$1.xml" ] || {
 		tail -n 20 "$out/$1.txt" >&2
 		die "$arch: $1: the parser wrote no results: see $out/$1.txt"
 	}
+	# The parser does not know where the log is from.
+	sed -i "s/\"arch\": \"\"/\"arch\": \"$arch\"/; s/\"name\": \"KUnit Test Group\"/\"name\": \"$1\"/" "$out/$1.json"
 	# One row for each suite or test program; what the parser holds against the
 	# log as a whole is a row of its own.
 	xmlstarlet sel -T -t -m '/testsuite/*' -v "'$arch'" -o '	' -v '@name' -o '	' \

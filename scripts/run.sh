@@ -19,7 +19,7 @@ obj=$("$TOP/scripts/build.sh" "$ARCH" "$PURPOSE" "$src")
 "$TOP/scripts/rootfs.sh" "$ARCH" "$src" "$obj"
 
 out=$BUILD/$ARCH${OUT_SUFFIX:-}
-rm -f "$out"/*.tsv "$out"/*.xml
+rm -f "$out"/*.tsv "$out"/*.xml "$out"/*.json
 say "booting $ARCH"
 boot=0 tests=0
 run_tests() {

@@ -106,6 +106,22 @@ row() { awk -F'\t' -v s="$1" '$2 == s { print $3, $4, $5 }' "$out/results.tsv"; 
 	LINES
 }
 
+# json FILE EXPRESSION: what Python makes of it, with the content as j.
+json() { python3 -c "import json, sys; j = json.load(open(sys.argv[1])); print($2)" "$out/$1"; }
+
+@test "results as KernelCI has them: every case with its status" {
+	results
+	[ "$status" -eq 0 ]
+	[ "$(json kunit.json 'j["name"], j["arch"]')" = "kunit x86_64" ]
+	[ "$(json kunit.json '[(c["name"], c["status"]) for c in j["sub_groups"][0]["test_cases"]]')" = "[('first', 'PASS'), ('second', 'SKIP')]" ]
+	[ "$(json kselftest.json '[g["name"] for g in j["sub_groups"]]')" = "['selftests: perf_events: one']" ]
+	[ "$(json kselftest.json '[c["status"] for c in j["test_cases"]]')" = "['PASS', 'SKIP']" ]
+	sed -i -e 's/^# ok 2 global.b/# not ok 2 global.b/' -e 's/^ok 1 .*/not ok 1 selftests: perf_events: one # exit=1/' "$out/job.log"
+	results
+	[ "$(json kselftest.json '[c["status"] for c in j["sub_groups"][0]["test_cases"]]')" = "['PASS', 'FAIL']" ]
+	[ "$(json kselftest.json 'j["misc"]["failed"]')" = 1 ]
+}
+
 @test "a log cut short" {
 	sed -i '/guest: end/d' "$out/job.log"
 	run "$repo/scripts/log-check.sh" x86_64 "$out"
