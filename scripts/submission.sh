@@ -2,8 +2,8 @@
 # Usage: SERIES=perf|sched|record|cgroup [VERSION=2 PREVIOUS=FOLDER] submission.sh
 # Write the mails of one posting to build/submission/SERIES: a cover letter with the
 # measured figures, the patches with From and Signed-off-by of who runs this (git
-# config), To and Cc from get_maintainer.pl; then let git send-email (and b4, where it
-# is) read them without sending anything. PREVIOUS is the folder of the last version.
+# config), To and Cc from get_maintainer.pl; then let git send-email and b4 read them
+# without sending anything. PREVIOUS is the folder of the last version.
 # From the environment too: KDIR and BASE, as for run.sh.
 . "$(dirname "$0")/lib.sh"
 usage_if_asked "$@"
@@ -22,7 +22,7 @@ results=$BUILD/bench/results.tsv
 [ -s "$results" ] || results=$TOP/Documentation/bench/results.tsv
 out=$BUILD/submission/$posting
 
-"$TOP/scripts/setup.sh" /usr/lib/git-core/git-send-email:git-email /usr/share/perl5/Mail/Address.pm:libmailtools-perl
+"$TOP/scripts/setup.sh" /usr/lib/git-core/git-send-email:git-email /usr/share/perl5/Mail/Address.pm:libmailtools-perl b4:b4
 lock
 read -r repo base < <("$TOP/scripts/base.sh") || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/quietperf-submission.XXXXXX")
@@ -103,9 +103,13 @@ COVER_SUBJECT=$(head -n 1 "$cover") awk -v body="$tmp/body" '
 mv "$tmp/cover" "$cover_mail"
 mapfile -t to < <(owners "$tmp"/patches/*.patch)
 [ ${#to[@]} -gt 0 ] || die "get_maintainer.pl finds nobody for these patches"
+# header NAME: one header for the addresses on stdin, none if there are none.
+header() {
+	awk -v name="$1" '{ printf "%s%s", NR == 1 ? name ": " : ",\n ", $0 } END { if (NR) print "" }'
+}
 {
-	printf '%s\n' "${to[@]}" | grep -v 'vger\.kernel\.org' | sed 's/^/To: /'
-	printf '%s\n' "${to[@]}" | grep 'vger\.kernel\.org' | sed 's/^/Cc: /'
+	printf '%s\n' "${to[@]}" | grep -v 'vger\.kernel\.org' | header To
+	printf '%s\n' "${to[@]}" | grep 'vger\.kernel\.org' | header Cc
 } >"$tmp/addresses"
 for mail in "$tmp"/mails/*.patch; do
 	# Into the head of the mail, after its subject, which may be folded.
@@ -124,11 +128,19 @@ git -C "$out" -c sendemail.confirm=never send-email --dry-run --suppress-cc=all 
 	tail -n 5 "$tmp/send" >&2
 	die "git send-email would not send these mails, see above"
 }
-if command -v b4 >/dev/null; then
-	cat "$out"/*.patch >"$tmp/mbox"
-	b4 -q am -m "$tmp/mbox" -o "$tmp" -l --no-cover >"$tmp/b4" 2>&1 || {
-		tail -n 5 "$tmp/b4" >&2
-		die "b4 cannot read these mails, see above"
-	}
-fi
+# b4 makes a mailbox for git am of them again. It has no use for folded headers.
+for mail in "$out"/*.patch; do
+	awk '!body && /^[ \t]/ { sub(/^[ \t]+/, " "); held = held $0; next }
+		held != "" { print held; held = "" }
+		body { print; next }
+		/^$/ { body = 1; print; next }
+		{ held = $0 }' "$mail"
+done >"$tmp/mbox"
+mkdir "$tmp/b4" "$tmp/split"
+GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=b4.attestation-policy GIT_CONFIG_VALUE_0=off \
+	b4 -q am -m "$tmp/mbox" -o "$tmp/b4" --no-cover >"$tmp/b4.log" 2>&1 &&
+	[ "$(cat "$tmp"/b4/*.mbx | git mailsplit -o"$tmp/split")" = "$(git -C "$repo" rev-list --count "$base..$commit")" ] || {
+	tail -n 5 "$tmp/b4.log" >&2
+	die "b4 does not find all patches in these mails, see above"
+}
 say "$(find "$out" -name '*.patch' | wc -l) mails in $out; nothing was sent. To send them: git send-email $out/*.patch"
