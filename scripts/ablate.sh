@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: [ONLY=] [KDIR=] [BASE=] ablate.sh
+# Usage: [ONLY=] [RESUME=1] [KDIR=] [BASE=] ablate.sh
 # Which tests notice when a change is taken out: for each patch of the series that
 # is not only tests, and for each scripts/ablate/*.patch, a kernel of the series
 # without it is built, booted and tested on x86_64; for those of tools/perf, perf is
