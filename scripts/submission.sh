@@ -108,8 +108,8 @@ header() {
 	awk -v name="$1" '{ printf "%s%s", NR == 1 ? name ": " : ",\n ", $0 } END { if (NR) print "" }'
 }
 {
-	printf '%s\n' "${to[@]}" | grep -v 'vger\.kernel\.org' | header To
-	printf '%s\n' "${to[@]}" | grep 'vger\.kernel\.org' | header Cc
+	printf '%s\n' "${to[@]}" | sed '/vger\.kernel\.org/d' | header To
+	printf '%s\n' "${to[@]}" | sed -n '/vger\.kernel\.org/p' | header Cc
 } >"$tmp/addresses"
 for mail in "$tmp"/mails/*.patch; do
 	# Into the head of the mail, after its subject, which may be folded.

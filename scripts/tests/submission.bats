@@ -122,10 +122,17 @@ change() {
 	[ ! -e "$out" ]
 }
 
-@test "submission: mails that git send-email refuses" {
-	small_series 'A Maintainer <a@>\\n'
+@test "submission: mails that git send-email refuses, and addresses without a list" {
+	small_series 'A Maintainer <a@localhost>\\n'
 	SERIES=cgroup run "$repo/scripts/submission.sh"
+	[ "$status" -eq 0 ]
+	! grep -q '^Cc:' "$out"/0001*
+	mkdir "$work/bin"
+	printf '#!/bin/sh\ncase "$*" in *send-email*) echo "no such address"; exit 1 ;; esac\nexec %s "$@"\n' "$(command -v git)" >"$work/bin/git"
+	chmod +x "$work/bin/git"
+	PATH=$work/bin:$PATH SERIES=cgroup run "$repo/scripts/submission.sh"
 	one_line "git send-email would not send"
+	[[ "$output" == *"no such address"* ]]
 }
 
 @test "submission: mails in which b4 does not find all patches" {
