@@ -75,7 +75,7 @@ body() {
 	git -C "$repo" range-diff --no-color --no-patch "$base..$previous" "$base..$commit" | sed 's/^/  /'
 }
 
-# owners PATCH...: what get_maintainer.pl says, an address a line.
+# owners OPTION... PATCH...: what get_maintainer.pl says, an address a line.
 owners() {
 	(cd "$src" && ./scripts/get_maintainer.pl --no-git --no-git-fallback --no-rolestats --no-roles "$@")
 }
@@ -101,15 +101,16 @@ COVER_SUBJECT=$(head -n 1 "$cover") awk -v body="$tmp/body" '
 	$0 == "*** BLURB HERE ***" { while ((getline line <body) > 0) print line; next }
 	{ print }' "$cover_mail" >"$tmp/cover"
 mv "$tmp/cover" "$cover_mail"
-mapfile -t to < <(owners "$tmp"/patches/*.patch)
-[ ${#to[@]} -gt 0 ] || die "get_maintainer.pl finds nobody for these patches"
+people=$(owners --nol "$tmp"/patches/*.patch)
+lists=$(owners --nom --nor "$tmp"/patches/*.patch)
+[ -n "$people" ] || die "get_maintainer.pl finds nobody for these patches"
 # header NAME: one header for the addresses on stdin, none if there are none.
 header() {
-	awk -v name="$1" '{ printf "%s%s", NR == 1 ? name ": " : ",\n ", $0 } END { if (NR) print "" }'
+	awk -v name="$1" 'NF { printf "%s%s", n++ ? ",\n " : name ": ", $0 } END { if (n) print "" }'
 }
 {
-	printf '%s\n' "${to[@]}" | sed '/vger\.kernel\.org/d' | header To
-	printf '%s\n' "${to[@]}" | sed -n '/vger\.kernel\.org/p' | header Cc
+	header To <<<"$people"
+	header Cc <<<"$lists"
 } >"$tmp/addresses"
 for mail in "$tmp"/mails/*.patch; do
 	# Into the head of the mail, after its subject, which may be folded.

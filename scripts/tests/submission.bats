@@ -36,7 +36,9 @@ small_series() {
 	cp -r "$top/Documentation" "$repo/"
 	small_kernel "$dir"
 	mkdir -p "$dir/scripts"
-	printf '#!/bin/sh\nprintf "%s"\n' "${1-A Maintainer <a@localhost>\\nB Maintainer <b@localhost>\\nlist@vger.kernel.org\\n}" >"$dir/scripts/get_maintainer.pl"
+	printf '#!/bin/sh\ncase "$*" in *--nol*) printf "%s" ;; *) printf "%s" ;; esac\n' \
+		"${1-A Maintainer <a@localhost>\\nB Maintainer <b@localhost>\\n}" "${2-list@lists.example.org\\n}" \
+		>"$dir/scripts/get_maintainer.pl"
 	chmod +x "$dir/scripts/get_maintainer.pl"
 	tar -cf "$work/base.tar" -C "$work/small" linux-7.3.4
 	git -C "$dir" init -q
@@ -74,7 +76,7 @@ change() {
 		"Assisted-by: LLM|Signed-off-by: A Person with Quite a Long Name <a.person.with.quite.a.long.name@localhost.example>|---" ]
 	for mail in "$out"/*; do
 		[ "$(grep -A 1 '^To: ' "$mail" | paste -sd'|')" = "To: A Maintainer <a@localhost>,| B Maintainer <b@localhost>" ]
-		grep -q '^Cc: list@vger.kernel.org$' "$mail"
+		grep -q '^Cc: list@lists.example.org$' "$mail"
 	done
 	# The series itself stays unsigned.
 	! grep -q Signed-off-by "$repo"/patches/*
@@ -123,7 +125,7 @@ change() {
 }
 
 @test "submission: mails that git send-email refuses, and addresses without a list" {
-	small_series 'A Maintainer <a@localhost>\\n'
+	small_series 'A Maintainer <a@localhost>\\n' ''
 	SERIES=cgroup run "$repo/scripts/submission.sh"
 	[ "$status" -eq 0 ]
 	! grep -q '^Cc:' "$out"/0001*
