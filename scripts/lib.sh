@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2034
-# What the scripts share: messages, the cache, the lock, the table of architectures.
+# What the scripts share: messages, --help, the cache, the lock, the table of
+# architectures, the postings, the exceptions of the series.
 # Sourced, never run. Callers set -euo pipefail through it.
 set -euo pipefail
 export LC_ALL=C

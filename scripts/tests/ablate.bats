@@ -55,12 +55,6 @@ commit() {
 	git -C "$tree" commit -q -m "$1"
 }
 
-stand_in() {
-	cat >"$repo/scripts/$1"
-	sed -i '1i #!/bin/bash' "$repo/scripts/$1"
-	chmod +x "$repo/scripts/$1"
-}
-
 @test "ablate: each change is noticed by its own test" {
 	run "$repo/scripts/ablate.sh"
 	[ "$status" -eq 0 ]

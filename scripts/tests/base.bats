@@ -62,7 +62,7 @@ teardown() { teardown_copy; }
 
 @test "BASE wins over the pin, and is imported once" {
 	small_tarball "$work/base.tar"
-	echo 'exit 1' | stand_in_fetch
+	echo 'exit 1' | stand_in apt-fetch.sh
 	BASE=$work/base.tar run "$repo/scripts/base.sh"
 	[ "$status" -eq 0 ]
 	first=${lines[-1]}
@@ -73,7 +73,7 @@ teardown() { teardown_copy; }
 
 @test "the checksum is wrong: refused, nothing kept" {
 	small_package "$work/p.deb" 7.3.4-1~bpo13+1
-	echo "cp $work/p.deb \"\$4\"" | stand_in_fetch
+	echo "cp $work/p.deb \"\$4\"" | stand_in apt-fetch.sh
 	run "$repo/scripts/base.sh"
 	one_line "checksum wrong"
 	[ -z "$(git -C "$work/cache/linux.git" for-each-ref)" ]
@@ -81,7 +81,7 @@ teardown() { teardown_copy; }
 
 @test "the content is not the pinned one: refused, nothing kept" {
 	small_package "$work/p.deb" 7.3.4-1~bpo13+1
-	echo "cp $work/p.deb \"\$4\"" | stand_in_fetch
+	echo "cp $work/p.deb \"\$4\"" | stand_in apt-fetch.sh
 	sed -i "s/^BASE_SHA256=.*/BASE_SHA256=$(sha256sum "$work/p.deb" | cut -d' ' -f1)/" "$repo/scripts/base.conf"
 	run "$repo/scripts/base.sh"
 	one_line "base.conf says"
@@ -90,7 +90,7 @@ teardown() { teardown_copy; }
 
 @test "the pinned package is gone: another one is taken, loudly" {
 	small_package "$work/p.deb" 7.3.9-1~bpo13+1
-	printf 'case $3 in *=*) exit 2 ;; esac\ncp %s/p.deb "$4/linux-source-7.3_7.3.9.deb"\n' "$work" | stand_in_fetch
+	printf 'case $3 in *=*) exit 2 ;; esac\ncp %s/p.deb "$4/linux-source-7.3_7.3.9.deb"\n' "$work" | stand_in apt-fetch.sh
 	run "$repo/scripts/base.sh"
 	[ "$status" -eq 0 ]
 	[[ "$output" == *"ATTENTION: 7.3.4-1~bpo13+1 is gone, taking linux-source-7.3_7.3.9.deb"* ]]
@@ -100,7 +100,7 @@ teardown() { teardown_copy; }
 }
 
 @test "the package is gone altogether" {
-	echo 'exit 2' | stand_in_fetch
+	echo 'exit 2' | stand_in apt-fetch.sh
 	run "$repo/scripts/base.sh"
 	one_line "give BASE=TARBALL or KDIR=TREE"
 }

@@ -25,12 +25,6 @@ teardown() {
 	teardown_copy
 }
 
-stand_in() {
-	cat >"$repo/scripts/$1"
-	sed -i '1i #!/bin/bash' "$repo/scripts/$1"
-	chmod +x "$repo/scripts/$1"
-}
-
 @test "bench: all figures, and their ratios" {
 	command -v gnuplot >/dev/null || skip "no gnuplot: 'make bench' installs it"
 	BATS_EDIT='/^fork.16 /s/100/40/' ONLY=fork run "$repo/scripts/bench.sh"

@@ -39,10 +39,11 @@ small_package() {
 	dpkg-deb -b "$work/deb" "$1" >/dev/null
 }
 
-# stand_in_fetch: replace the download by a script of the test, read from stdin.
-stand_in_fetch() {
-	cat >"$repo/scripts/apt-fetch.sh"
-	chmod +x "$repo/scripts/apt-fetch.sh"
+# stand_in SCRIPT: replace it by a script of the test, read from stdin.
+stand_in() {
+	cat >"$repo/scripts/$1"
+	sed -i '1i #!/bin/bash' "$repo/scripts/$1"
+	chmod +x "$repo/scripts/$1"
 }
 
 # one_line TEXT: the last run's output ends with one line that holds TEXT.
