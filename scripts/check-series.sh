@@ -88,9 +88,15 @@ bare_tree import
 if [ "$(git -C "$tmp/import" rev-parse 'HEAD^{tree}')" = "$want" ]; then ok "git quiltimport"; else bad "git quiltimport"; fi
 
 # make tree and make export change nothing: the mails and the plain copies.
-mkdir "$tmp/out"
-if TREE=$tmp/tree "$TOP/scripts/tree.sh" >/dev/null && TREE=$tmp/tree OUT=$tmp/out "$TOP/scripts/export.sh" &&
-	for part in patches kernel tools-testing; do diff -r "$TOP/$part" "$tmp/out/$part" || exit 1; done >"$tmp/log"; then
+round_trip() {
+	local part
+	mkdir "$tmp/out"
+	TREE=$tmp/tree "$TOP/scripts/tree.sh" >/dev/null && TREE=$tmp/tree OUT=$tmp/out "$TOP/scripts/export.sh" || return 1
+	for part in patches kernel tools-testing; do
+		diff -r "$TOP/$part" "$tmp/out/$part" || return 1
+	done
+}
+if round_trip >"$tmp/log"; then
 	ok "make tree && make export change nothing"
 else
 	head -n 20 "$tmp/log" >&2
@@ -101,24 +107,23 @@ fi
 if [ -d "$tmp/tree" ]; then
 	check "MAINTAINERS and owners" "$TOP/scripts/check-maintainers.sh" "$tmp/tree" "$base"
 	check "kernel-doc" "$TOP/scripts/check-kernel-doc.sh" "$tmp/tree" "$base"
-	# checkpatch PATCH: leaves what it says, and nothing if that is nothing.
+	# checkpatch PATCH: leaves what it says, and a mark if that is nothing.
 	checkpatch() {
 		local log=$tmp/checkpatch/${1##*/}
-		cd "$tmp/tree"
-		if ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types --ignore "$(excuses "${1##*/}")" \
-			"$1" >"$log" 2>&1; then rm "$log"; fi
+		cd "$tmp/tree" && ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types \
+			--ignore "$(excuses "${1##*/}")" "$1" >"$log" 2>&1 && touch "$log.ok"
 	}
 	export -f checkpatch excuses
 	export tmp TOP
 	mkdir "$tmp/checkpatch"
-	printf '%s\n' "$TOP"/patches/*.patch | xargs -P "$JOBS" -I '{}' bash -c 'checkpatch "$1"' _ '{}'
+	printf '%s\n' "$TOP"/patches/*.patch | xargs -P "$JOBS" -I '{}' bash -c 'checkpatch "$1"' _ '{}' || true
 	for patch in "$TOP"/patches/*.patch; do
 		name=${patch##*/}
-		if [ -e "$tmp/checkpatch/$name" ]; then
+		if [ -e "$tmp/checkpatch/$name.ok" ]; then
+			ok "checkpatch --strict $name"
+		else
 			cat "$tmp/checkpatch/$name" >&2
 			bad "checkpatch --strict $name"
-		else
-			ok "checkpatch --strict $name"
 		fi
 	done
 fi

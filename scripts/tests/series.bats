@@ -93,3 +93,28 @@ make_patch() {
 	TREE=$work run "$repo/scripts/export.sh"
 	one_line "was not made by 'make tree'"
 }
+
+@test "a plain copy that is not what the patches make fails the check of the series, and no later check is left out" {
+	# Mails as export writes them, and the (empty) copies.
+	tree=$(TREE=$work/tree "$repo/scripts/tree.sh")
+	TREE=$tree "$repo/scripts/export.sh"
+	run "$repo/scripts/check-series.sh"
+	[[ "$output" == *$'\n'"ok make tree && make export change nothing"* ]]
+	echo stale >"$repo/kernel/stale.c"
+	run "$repo/scripts/check-series.sh"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"not ok make tree && make export change nothing"* ]]
+	[[ "$output" == *stale.c* ]]
+	# A kernel without the tools that are asked is no kernel that passes.
+	[[ "$output" == *"not ok MAINTAINERS and owners"* ]]
+	[[ "$output" == *"not ok kernel-doc"* ]]
+	[[ "$output" == *"not ok checkpatch --strict 0001-"* ]]
+}
+
+@test "a mail that breaks the rules fails the check of the series" {
+	sed -i 's/^Subject: .*/Subject: [PATCH] perf\/core: change a line./' "$repo"/patches/*.patch
+	run "$repo/scripts/check-series.sh"
+	[ "$status" -eq 1 ]
+	[[ "$output" == *"not ok subjects, changelogs, trailers, sizes, spelling"* ]]
+	[[ "$output" == *"SUBJECT ends with a full stop"* ]]
+}
