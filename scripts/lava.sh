@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Usage: lava.sh [ARCH...]
+# Usage: [RUN=1] [LAVA_URL=] [SRC=] lava.sh [ARCH...]
 # For machines under LAVA, the engine of kernel board farms: write a job definition and
 # a description of the local QEMU for each architecture (both if none is named) to
 # build/lava/ARCH/, from the same table as boot.sh has, and validate them with LAVA's own
 # schemas. The job boots the kernel that run.sh has built and runs the same job in it.
 # With RUN=1: run it here, with Debian's lava-dispatcher, and judge the results.
-# From the environment: LAVA_URL, where a farm finds the folder build/lava.
+# From the environment: LAVA_URL, where a farm finds the folder build/lava; SRC, the
+# kernel tree, else that of run.sh without KDIR.
 . "$(dirname "$0")/lib.sh"
 usage_if_asked "$@"
 [ $# -gt 0 ] || set -- x86_64 arm64

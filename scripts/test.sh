@@ -69,7 +69,7 @@ for arch in x86_64 arm64; do
 	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
 	step "$arch: kunit.py" "$TOP/scripts/kunit.sh" $arch "$src"
 done
-step "LAVA jobs are valid" "$TOP/scripts/lava.sh"
+step "LAVA jobs are valid" env SRC="$src" "$TOP/scripts/lava.sh"
 step "arm64: CPU time of a traced process, in virtual time" "$TOP/scripts/virtual-time.sh" arm64
 if [ "$(uname -m)" = x86_64 ]; then
 	step "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64
