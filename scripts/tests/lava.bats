@@ -82,6 +82,10 @@ dispatcher() {
 	dispatcher 0 <<<$'kunit first pass\nkselftest one fail'
 	RUN=1 run "$repo/scripts/lava.sh" x86_64
 	one_line "tests failed"
+	printf 'x86_64\tone\tfor a reason\n' >"$repo/scripts/known-failures"
+	RUN=1 run "$repo/scripts/lava.sh" x86_64
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"kselftest: one: fail"* ]]
 	dispatcher 0 <<<$'kunit first pass'
 	RUN=1 run "$repo/scripts/lava.sh" x86_64
 	one_line "there are 'kunit'"
