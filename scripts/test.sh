@@ -70,9 +70,13 @@ for arch in x86_64 arm64; do
 	step "$arch: kunit.py" "$TOP/scripts/kunit.sh" $arch "$src"
 done
 step "LAVA jobs are valid" env SRC="$src" "$TOP/scripts/lava.sh"
-step "arm64: CPU time of a traced process, in virtual time" "$TOP/scripts/virtual-time.sh" arm64
+for arch in x86_64 arm64; do
+	step "$arch: many groups, and frequencies, in virtual time" "$TOP/scripts/virtual-time.sh" $arch groups
+	step "$arch: modes of preemption, in virtual time" "$TOP/scripts/virtual-time.sh" $arch preempt
+done
+step "arm64: CPU time of a traced process, in virtual time" "$TOP/scripts/virtual-time.sh" arm64 traced-time
 if [ "$(uname -m)" = x86_64 ]; then
-	step "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64
+	step "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 perf-stat
 	run_perf_tests
 fi
 say "== the scripts' own tests"

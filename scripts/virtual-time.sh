@@ -1,23 +1,46 @@
 #!/usr/bin/env bash
-# Usage: virtual-time.sh ARCH
+# Usage: virtual-time.sh ARCH JOB
 # What needs a clock that nothing disturbs, in the guest that run.sh has built, under
-# QEMU's -icount with two CPUs: on x86_64 what 'perf stat -a -A -G' prints, with the
-# series' perf; on arm64, where a PMU counts instructions, the CPU time of a traced
-# process.
+# QEMU's -icount. JOB is one of qemu/jobs:
+# groups: more groups of events than the PMU has room for, and their samples;
+# preempt: who is charged for a wakeup, in each mode of preemption, with one CPU and two;
+# perf-stat, on x86_64: what 'perf stat -a -A -G' prints, with the series' perf;
+# traced-time, on arm64, where a PMU counts instructions: the CPU time of a traced process.
 . "$(dirname "$0")/lib.sh"
 usage_if_asked "$@"
-[ $# -eq 1 ] || die "usage: virtual-time.sh ARCH"
-arch=$1
+[ $# -eq 2 ] || die "usage: virtual-time.sh ARCH JOB"
+arch=$1 job=$2
 arch_vars "$arch"
-case $arch in
-x86_64) job=perf-stat ;;
-arm64) job=traced-time ;;
-esac
+[ -r "$TOP/qemu/jobs/$job.sh" ] || die "there is no qemu/jobs/$job.sh"
 "$TOP/scripts/setup.sh"
 lock
 src=$("$TOP/scripts/source.sh")
-if [ "$job" = perf-stat ]; then
+
+# boot OUT CPUS [APPEND]
+boot() {
+	ICOUNT=1 SMP=$2 APPEND=${3:-} "$TOP/scripts/boot.sh" "$arch" "$src/obj-$arch-test" \
+		"$TOP/qemu/jobs/$job.sh" "$BUILD/$arch-$1"
+}
+
+case $job in
+preempt)
+	# Two at a time: each takes one processor of this machine.
+	for mode in full lazy; do
+		pids=() rc=0
+		for cpus in 1 2; do
+			boot "$job-$mode-$cpus" "$cpus" "preempt=$mode kunit.filter_glob=sched_rq_clock" &
+			pids+=($!)
+		done
+		for pid in "${pids[@]}"; do
+			wait "$pid" || rc=1
+		done
+		[ "$rc" -eq 0 ] || die "$arch: failed with preempt=$mode, see above"
+	done
+	;;
+perf-stat)
 	EXTRA=$("$TOP/scripts/perf.sh" "$src")
 	export EXTRA
-fi
-ICOUNT=1 SMP=2 "$TOP/scripts/boot.sh" "$arch" "$src/obj-$arch-test" "$TOP/qemu/jobs/$job.sh" "$BUILD/$arch-$job"
+	boot "$job" 2
+	;;
+*) boot "$job" 2 ;;
+esac
