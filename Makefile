@@ -1,8 +1,8 @@
 # The verbs of this repository, each one script. 'make help' lists them.
-export ARCH KDIR BASE SERIES TREE ONLY RESUME JOBS VERSION PREVIOUS LAVA_URL RUN QUIETPERF_CACHE
+export ARCH KDIR BASE SERIES TREE ONLY RESUME FROM STRESS FUZZ SEED JOBS VERSION PREVIOUS LAVA_URL RUN QUIETPERF_CACHE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench ablate kunit shell tree export check-series debug submission lava
+.PHONY: help run test bench ablate kunit shell tree export check-series check-commits debug submission lava
 
 help: ## this text
 	@echo 'make VERB [ARCH=x86_64|arm64] [KDIR=a kernel git tree] [BASE=a tarball]'
@@ -26,6 +26,8 @@ export: ## patches/ and the plain copies, from that tree
 	@scripts/export.sh
 check-series: ## the series by itself: applies three ways, round trip, mails, checkpatch
 	@scripts/check-series.sh
+check-commits: ## each commit by itself: W=1 and sparse, both architectures, other configurations [FROM=]
+	@scripts/check-commits.sh
 debug: ## KUnit and kselftests on kernels that watch themselves [ONLY=debug|kcsan]
 	@scripts/debug.sh
 submission: ## the mails of a posting, checked, not sent: SERIES=perf|sched|record|cgroup

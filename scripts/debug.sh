@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
 # Usage: [ARCH=] [ONLY=] [KDIR=] [BASE=] debug.sh
 # KUnit and the kselftests on kernels that watch themselves, with four CPUs: one with
-# lockdep, KASAN, kmemleak and their like, one with KCSAN. From the environment:
-# ARCH (both if left out), ONLY (debug or kcsan), KDIR, BASE, SERIES as for run.sh.
+# lockdep, KASAN, kmemleak and their like, one with KCSAN. Afterwards, in the same boot,
+# the stress tests for so long, all three at once, and so many random calls. From the
+# environment: ARCH (both if left out), ONLY (debug or kcsan), STRESS (seconds, 600; 0
+# for none), FUZZ (calls, 20000; 0 for none), SEED (another one each time), KDIR, BASE,
+# SERIES as for run.sh.
 . "$(dirname "$0")/lib.sh"
 usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: ARCH=, ONLY=, KDIR=, BASE= and SERIES= come from the environment"
@@ -15,12 +18,16 @@ for kind in "${kinds[@]}"; do
 	*) die "ONLY: unknown '$kind': debug and kcsan are there" ;;
 	esac
 done
+stress=${STRESS:-600} fuzz=${FUZZ:-20000} long=
+[ "$stress" = 0 ] || long+=" quietperf.stress=$stress"
+[ "$fuzz" = 0 ] || long+=" quietperf.fuzz=$fuzz"
+[ -z "${SEED:-}" ] || long+=" quietperf.seed=$SEED"
 failed=
 for arch in "${arches[@]}"; do
 	for kind in "${kinds[@]}"; do
 		say "== $arch, $kind"
-		ARCH=$arch PURPOSE=test-$kind OUT_SUFFIX=-$kind SMP=4 MEM=2G LIMIT=${LIMIT:-3600} \
-			APPEND="quietperf.limit=900 ${APPEND:-}" "$TOP/scripts/run.sh" || failed+=" $arch-$kind"
+		ARCH=$arch PURPOSE=test-$kind OUT_SUFFIX=-$kind SMP=4 MEM=2G LIMIT=${LIMIT:-$((5400 + stress))} \
+			APPEND="quietperf.limit=900 quietperf.debug=1$long ${APPEND:-}" "$TOP/scripts/run.sh" || failed+=" $arch-$kind"
 	done
 done
 [ -z "$failed" ] || die "failed:$failed, see above"

@@ -9,7 +9,7 @@ arch=$1 out=$2
 
 # What a kernel prints when something is wrong with it.
 complaints='Kernel panic|Oops|BUG:|WARNING:|INFO: (possible|trying to register|rcu|task .* blocked|inconsistent)'
-complaints+='|rcu: INFO|soft lockup|hard LOCKUP|UBSAN:|kmemleak: [1-9][0-9]* new|KTAP .*truncated|DEBUG_LOCKS_WARN_ON'
+complaints+='|rcu: INFO|soft lockup|hard LOCKUP|UBSAN:|kmemleak: [1-9][0-9]* new|kmemleak: unreferenced object|KTAP .*truncated|DEBUG_LOCKS_WARN_ON'
 complaints+='|suspicious RCU usage|general protection fault|Unable to handle kernel|stack-protector:|refcount_t:'
 complaints+='|list_(add|del) corruption|ODEBUG:|possible recursive locking|Out of memory:'
 

@@ -1,8 +1,44 @@
-# Run in the guest: every installed kselftest, through the kernel's own runner.
+# Run in the guest: every installed kselftest, through the kernel's own runner. With
+# quietperf.debug=1 on the command line, with the scheduler's check of its clock; with
+# quietperf.stress=SECONDS and quietperf.fuzz=CALLS, that much of both afterwards.
 # A failed test is the results' matter, not the job's: -f.
 cd /kselftest || exit 1
-limit=$(tr ' ' '\n' </proc/cmdline | sed -n 's/^quietperf.limit=//p')
-./run_kselftest.sh -f ${limit:+-o "$limit"}
+word() { # the value of quietperf.NAME= on the kernel's command line
+	tr ' ' '\n' </proc/cmdline | sed -n "s/^quietperf\.$1=//p"
+}
+limit=$(word limit)
+skip=
+if [ -n "$(word debug)" ]; then
+	# Core scheduling, which that test is about, sets this off by itself.
+	echo WARN_DOUBLE_CLOCK >/sys/kernel/debug/sched/features && skip=sched:cs_prctl_test
+fi
+./run_kselftest.sh -f ${limit:+-o "$limit"} ${skip:+-S "$skip"}
+
+# What these print is told to the host, and no result of the kselftests.
+status=0
+seed=$(word seed)
+seed=${seed:-$(date +%s)}
+long() {
+	what=$1
+	shift
+	"$@" >"/tmp/$what" 2>&1
+	echo "guest: $what: seed $seed, status $?" >>"/tmp/$what"
+}
+if [ -n "$(word stress)" ]; then
+	PERF_EVENTS_SECONDS=$(word stress)
+	export PERF_EVENTS_SECONDS PERF_EVENTS_SEED="$seed"
+	for test in tree storm rotation; do
+		long "$test" perf_events/stress -t "$test" &
+	done
+	wait
+fi
+[ -z "$(word fuzz)" ] || long fuzz perf_events/fuzz "$seed" "$(word fuzz)"
+for what in tree storm rotation fuzz; do
+	[ -e "/tmp/$what" ] || continue
+	sed '/^guest: /!s/^/guest: /' "/tmp/$what"
+	grep -q "^guest: $what: .* status 0$" "/tmp/$what" || status=1
+done
+
 # What leaked, where the kernel can tell: on the console, as a complaint.
 leaks=/sys/kernel/debug/kmemleak
 if [ -e $leaks ]; then
@@ -12,3 +48,4 @@ if [ -e $leaks ]; then
 	echo scan >$leaks
 	sed 's/^/kmemleak: /' $leaks >/dev/kmsg
 fi
+exit $status

@@ -100,6 +100,7 @@ row() { awk -F'\t' -v s="$1" '$2 == s { print $3, $4, $5 }' "$out/results.tsv"; 
 		rcu: INFO: rcu_preempt detected stalls on CPUs/tasks
 		UBSAN: array-index-out-of-bounds in kernel/x.c:1:2
 		kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+		kmemleak: unreferenced object 0xff11000001234560 (size 64):
 		Unable to handle kernel paging request at virtual address 0
 		ODEBUG: free active (active state 0) object type: hrtimer
 		Out of memory: Killed process 12 (a)
