@@ -30,3 +30,19 @@ teardown() {
 		[[ "$output" == *"$verb "* ]]
 	done
 }
+
+@test "the mock PMU is in no kernel that does not ask for it by name, its controls are root's" {
+	src=$main_cache/src/test
+	[ -f "$src/kernel/events/tests/mock_pmu.c" ] || skip "no patched kernel tree in the cache yet: 'make run' makes one"
+	# A question of its own among the tests, with no default; nothing selects it.
+	sed -n '/^if RUNTIME_TESTING_MENU/,/^endif # RUNTIME_TESTING_MENU/p' "$src/lib/Kconfig.debug" >"$work/menu"
+	sed -n '/^config PERF_MOCK_PMU$/,/^config /p' "$work/menu" >"$work/option"
+	grep -q '^	bool "' "$work/option"
+	[ "$(sed 1d "$work/option" | sed '/^config /,$d' | grep -cE '^	(def_|default)')" -eq 0 ]
+	[ -z "$(grep -rE '(select|imply) PERF_MOCK_PMU' --include='Kconfig*' "$src/lib" "$src/init" "$src/kernel" "$src/arch" "$src/drivers")" ]
+	# It alone decides what is built.
+	[ "$(grep -rhE 'mock_pmu\.o|tests/$' "$src/kernel/events" --include=Makefile | sort -u)" = \
+		"$(printf 'obj-$(CONFIG_PERF_MOCK_PMU) += mock_pmu.o\nobj-$(CONFIG_PERF_MOCK_PMU) += tests/')" ]
+	[ "$(grep -cE 'debugfs_create_file\([^,]*, 0[246]00,' "$src/kernel/events/tests/mock_pmu.c")" -eq \
+		"$(grep -c 'debugfs_create_file(' "$src/kernel/events/tests/mock_pmu.c")" ]
+}
