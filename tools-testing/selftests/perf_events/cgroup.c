@@ -12,7 +12,6 @@
 #include "common.h"
 #include "kselftest_harness.h"
 
-#define FAILSLAB_DIR	"/sys/kernel/debug/failslab"
 #define MAX_DEPTH	1000
 #define NR_PAGES	16
 
@@ -117,40 +116,22 @@ static struct perf_event_attr nomem_attr = {
 	.disabled = 1,
 };
 
-/* Every allocation counts, those that can wait too; no traces in the log. */
-static const struct {
-	const char *name;
-	char *value;
-} failslab[] = {
-	{ "ignore-gfp-wait", "N" },
-	{ "verbose", "0" },
-	/* Each failure takes one off. */
-	{ "times", "-1" },
-};
-
 FIXTURE(cgroup_nomem)
 {
 	char *path;
 	char deepest[PATH_MAX];
-	int fail_nth;
-	char failslab[ARRAY_SIZE(failslab)][32];
+	struct nomem nomem;
 };
 
 FIXTURE_SETUP(cgroup_nomem)
 {
 	char root[256];
-	const char *missing = cgroup_missing(root, sizeof(root));
-	int fd, err, i;
+	const char *missing;
+	int fd, err;
 
+	missing = cgroup_missing(root, sizeof(root)) ?: nomem_missing();
 	if (missing)
 		SKIP(return, "%s", missing);
-	if (access(FAILSLAB_DIR, F_OK))
-		SKIP(return, "needs CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS and debugfs");
-	self->fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	ASSERT_LE(0, self->fail_nth);
-	for (i = 0; i < ARRAY_SIZE(failslab); i++)
-		ASSERT_EQ(0, cg_read(FAILSLAB_DIR, failslab[i].name, self->failslab[i],
-				     sizeof(self->failslab[i])));
 
 	self->path = cg_name_indexed(root, "perf_events", getpid());
 	ASSERT_EQ(0, cg_create(self->path));
@@ -163,17 +144,14 @@ FIXTURE_SETUP(cgroup_nomem)
 		SKIP(return, "no event on a new cgroup: %s", strerror(err));
 	}
 	close(fd);
+	ASSERT_EQ(0, nomem_begin(&self->nomem, false));
 }
 
 FIXTURE_TEARDOWN(cgroup_nomem)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(failslab); i++)
-		EXPECT_EQ(0, cg_write(FAILSLAB_DIR, failslab[i].name, self->failslab[i]));
+	EXPECT_EQ(0, nomem_end(&self->nomem));
 	EXPECT_EQ(0, cgroup_remove(self->path));
 	free(self->path);
-	close(self->fail_nth);
 }
 
 /* Make another cgroup below the last one. */
@@ -188,30 +166,23 @@ static int one_deeper(char *path)
  * failing. Returns how many were missing to get to the @nth, so 0 when it has
  * failed, or -1 when fail-nth does not work.
  */
-static int open_failing(const char *path, int fail_nth, int nth)
+static int open_failing(struct nomem *nomem, const char *path, int nth)
 {
-	char buf[16] = "";
-	int dir, fd, len;
+	int dir, fd, left = -1;
 
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return -1;
 
-	len = snprintf(buf, sizeof(buf), "%d", nth);
-	if (pwrite(fail_nth, buf, len, 0) == len) {
+	if (!nomem_arm(nomem, nth)) {
 		fd = perf_open(&nomem_attr, dir, 0, -1, PERF_FLAG_PID_CGROUP);
-		len = pread(fail_nth, buf, sizeof(buf) - 1, 0);
+		left = nomem_disarm(nomem);
 		if (fd >= 0)
 			close(fd);
-	} else {
-		len = -1;
 	}
 
 	close(dir);
-	if (len <= 0 || pwrite(fail_nth, "0", 1, 0) != 1)
-		return -1;
-	buf[len] = '\0';
-	return atoi(buf);
+	return left;
 }
 
 /*
@@ -224,24 +195,21 @@ static int open_failing(const char *path, int fail_nth, int nth)
  */
 TEST_F_TIMEOUT(cgroup_nomem, no_leak, 60)
 {
-	int first, again, left, i, nth = 0, depth = 0;
+	int first, again, left, nth = 0, depth = 0;
 	char *child;
-
-	for (i = 0; i < ARRAY_SIZE(failslab); i++)
-		ASSERT_EQ(0, cg_write(FAILSLAB_DIR, failslab[i].name, failslab[i].value));
 
 	do {
 		ASSERT_GT(MAX_DEPTH, ++depth);
 		ASSERT_EQ(0, one_deeper(self->deepest));
-		first = open_failing(self->deepest, self->fail_nth, INT_MAX);
-		again = open_failing(self->deepest, self->fail_nth, INT_MAX);
+		first = open_failing(&self->nomem, self->deepest, INT_MAX);
+		again = open_failing(&self->nomem, self->deepest, INT_MAX);
 		ASSERT_LT(0, first);
 		ASSERT_LT(0, again);
 	} while (first >= again);
 
 	do {
 		ASSERT_EQ(0, one_deeper(self->deepest));
-		left = open_failing(self->deepest, self->fail_nth, ++nth);
+		left = open_failing(&self->nomem, self->deepest, ++nth);
 		ASSERT_LE(0, left);
 	} while (!left);
 

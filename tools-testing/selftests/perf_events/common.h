@@ -342,4 +342,120 @@ static inline long mock_pmu_calls(const char *pmu, const char *call)
 	return -1;
 }
 
+/* The address of a function of the kernel, or 0. */
+static inline unsigned long kernel_symbol(const char *symbol)
+{
+	unsigned long addr = 0, a;
+	char line[512], name[256];
+	FILE *f;
+
+	f = fopen("/proc/kallsyms", "r");
+	if (!f)
+		return 0;
+	while (!addr && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx %*c %255s", &a, name) == 2 && !strcmp(name, symbol))
+			addr = a;
+	}
+	fclose(f);
+	return addr;
+}
+
+/* Allocations of this thread that fail, see nomem_arm() */
+struct nomem {
+	int fail_nth;
+	bool pages;
+	/* What the settings were */
+	char saved[7][32];
+};
+
+/*
+ * Every allocation counts, those that can wait and single pages too; no traces
+ * in the log.
+ */
+static const struct {
+	const char *dir;
+	const char *name;
+	char *value;
+} nomem_setting[] = {
+	{ "/sys/kernel/debug/failslab", "ignore-gfp-wait", "N" },
+	{ "/sys/kernel/debug/failslab", "verbose", "0" },
+	/* Each failure takes one off. */
+	{ "/sys/kernel/debug/failslab", "times", "-1" },
+	{ "/sys/kernel/debug/fail_page_alloc", "ignore-gfp-wait", "N" },
+	{ "/sys/kernel/debug/fail_page_alloc", "verbose", "0" },
+	{ "/sys/kernel/debug/fail_page_alloc", "times", "-1" },
+	{ "/sys/kernel/debug/fail_page_alloc", "min-order", "0" },
+};
+
+static inline int nr_nomem_settings(const struct nomem *nomem)
+{
+	return nomem->pages ? 7 : 3;
+}
+
+/* Why allocations cannot be made to fail, or NULL. */
+static inline const char *nomem_missing(void)
+{
+	if (geteuid())
+		return "fault injection needs root";
+	if (access(nomem_setting[0].dir, F_OK) || access("/proc/thread-self/fail-nth", F_OK))
+		return "needs CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS and debugfs";
+	return NULL;
+}
+
+/* With @pages, those of pages count as well, where the kernel has that. */
+static inline int nomem_begin(struct nomem *nomem, bool pages)
+{
+	int i;
+
+	nomem->pages = pages && !access(nomem_setting[3].dir, F_OK);
+	nomem->fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
+	if (nomem->fail_nth < 0)
+		return -1;
+	for (i = 0; i < nr_nomem_settings(nomem); i++) {
+		if (cg_read(nomem_setting[i].dir, nomem_setting[i].name, nomem->saved[i],
+			    sizeof(nomem->saved[i])))
+			return -1;
+	}
+	for (i = 0; i < nr_nomem_settings(nomem); i++) {
+		if (cg_write(nomem_setting[i].dir, nomem_setting[i].name, nomem_setting[i].value))
+			return -1;
+	}
+	return 0;
+}
+
+static inline int nomem_end(struct nomem *nomem)
+{
+	int i, err = 0;
+
+	for (i = 0; i < nr_nomem_settings(nomem); i++)
+		err |= cg_write(nomem_setting[i].dir, nomem_setting[i].name, nomem->saved[i]);
+	close(nomem->fail_nth);
+	return err;
+}
+
+/* From now on, let the @nth allocation of this thread fail. */
+static inline int nomem_arm(struct nomem *nomem, int nth)
+{
+	char buf[16];
+	int len;
+
+	len = snprintf(buf, sizeof(buf), "%d", nth);
+	return pwrite(nomem->fail_nth, buf, len, 0) == len ? 0 : -1;
+}
+
+/*
+ * No longer. Returns how many allocations were missing to get to the one that
+ * was to fail, so 0 when it has failed, or -1 when fail-nth does not work.
+ */
+static inline int nomem_disarm(struct nomem *nomem)
+{
+	char buf[16] = "";
+	int len;
+
+	len = pread(nomem->fail_nth, buf, sizeof(buf) - 1, 0);
+	if (len <= 0 || pwrite(nomem->fail_nth, "0", 1, 0) != 1)
+		return -1;
+	return atoi(buf);
+}
+
 #endif /* __PERF_EVENTS_COMMON_H */

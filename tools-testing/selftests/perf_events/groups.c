@@ -469,19 +469,16 @@ static bool turns_done(const struct turns *turns)
 	return i < MAX_GROUPS;
 }
 
-/*
- * All groups have the same number of turns, and turns of one length, as far as
- * that can be told: where the machine under this one is busy, turns get longer.
- */
-TEST_F(groups, rotation_fair)
+/* Let all of %MAX_GROUPS groups have their turns, the same number of them each. */
+static struct turns *watch_all_turns(struct __test_metadata *_metadata, struct event_set *set)
 {
 	struct turns *turns = calloc(1, sizeof(*turns));
-	__u64 all[MAX_GROUPS * TURNS], mean = 0, len, end;
-	int i, j, regular = 0, nr = 0;
 	struct event *events;
+	__u64 end;
+	int i;
 
 	ASSERT_NE(NULL, turns);
-	events = open_groups(&self->set, 0, MAX_GROUPS, GROUP_SIZE, ALL);
+	events = open_groups(set, 0, MAX_GROUPS, GROUP_SIZE, ALL);
 	ASSERT_NE(NULL, events);
 	for (i = 0; i < MAX_GROUPS; i++)
 		turns->last[i] = events[i * GROUP_SIZE].page->time_running;
@@ -491,26 +488,52 @@ TEST_F(groups, rotation_fair)
 		watch_turns(events, turns);
 	ASSERT_TRUE(turns_done(turns));
 
+	for (i = 0; i < MAX_GROUPS; i++)
+		ASSERT_LE(TURNS - 2, turns->nr[i]);
+	return turns;
+}
+
+/* All groups have the same number of turns, however long these are. */
+TEST_F(groups, rotation_fair)
+{
+	free(watch_all_turns(_metadata, &self->set));
+}
+
+/*
+ * All groups are on the PMU for the same time. A turn ends with a timer, and where
+ * another machine has the processor now and then, that is late: the longest turn
+ * of each group does not count, and if there are more of these in too many groups,
+ * this is to be run where nothing disturbs the clock. The shortest one does not
+ * count either.
+ */
+TEST_F(groups, rotation_time)
+{
+	struct turns *turns = watch_all_turns(_metadata, &self->set);
+	__u64 all[MAX_GROUPS * TURNS], sum[MAX_GROUPS] = {}, mean = 0, len;
+	const int used = TURNS - 2;
+	int i, j, irregular = 0, nr = 0;
+
 	for (i = 0; i < MAX_GROUPS; i++) {
-		EXPECT_LE(TURNS - 2, turns->nr[i]);
-		for (j = 0; j < turns->nr[i]; j++)
+		qsort(turns->len[i], used, sizeof(turns->len[i][0]), compare_u64);
+		for (j = 1; j < used - 1; j++) {
 			all[nr++] = turns->len[i][j];
-	}
-	len = median(all, nr);
-	for (i = 0; i < nr; i++)
-		regular += all[i] > len * 9 / 10 && all[i] < len * 11 / 10;
-	if (regular < nr * 9 / 10) {
-		ksft_print_msg("%d of %d turns took %lld ns: too few to compare\n",
-			       regular, nr, len);
-	} else {
-		for (i = 0; i < MAX_GROUPS; i++)
-			mean += median(turns->len[i], turns->nr[i]) / MAX_GROUPS;
-		for (i = 0; i < MAX_GROUPS; i++) {
-			EXPECT_LE(mean * 9 / 10, median(turns->len[i], turns->nr[i]));
-			EXPECT_GE(mean * 11 / 10, median(turns->len[i], turns->nr[i]));
+			sum[i] += turns->len[i][j];
 		}
+		mean += sum[i] / MAX_GROUPS;
 	}
+
+	len = median(all, nr);
+	for (i = 0; i < MAX_GROUPS; i++)
+		irregular += turns->len[i][1] < len * 9 / 10 ||
+			     turns->len[i][used - 2] > len * 11 / 10;
 	free(turns);
+	if (irregular > MAX_GROUPS / 10)
+		SKIP(return, "in %d groups not all turns took about %lld ns", irregular, len);
+
+	for (i = 0; i < MAX_GROUPS; i++) {
+		EXPECT_LE(mean * 9 / 10, sum[i]);
+		EXPECT_GE(mean * 11 / 10, sum[i]);
+	}
 }
 
 /* All events of a group have the times of their leader, in each of many groups. */

@@ -220,23 +220,6 @@ FIXTURE_TEARDOWN(others_event)
 	munmap(self->text, PATH_MAX);
 }
 
-static unsigned long kernel_symbol(const char *symbol)
-{
-	unsigned long addr = 0, a;
-	char line[512], name[256];
-	FILE *f;
-
-	f = fopen("/proc/kallsyms", "r");
-	if (!f)
-		return 0;
-	while (!addr && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lx %*c %255s", &a, name) == 2 && !strcmp(name, symbol))
-			addr = a;
-	}
-	fclose(f);
-	return addr;
-}
-
 /* Where in its file a function of this program is. */
 static unsigned long file_offset(unsigned long addr)
 {
@@ -545,52 +528,27 @@ TEST_F(inherit, first_period)
 	close(fd);
 }
 
-#define FAILSLAB_DIR	"/sys/kernel/debug/failslab"
-
-/* Every allocation counts, those that can wait too; no traces in the log. */
-static const struct {
-	const char *name;
-	char *value;
-} failslab[] = {
-	{ "ignore-gfp-wait", "N" },
-	{ "verbose", "0" },
-	/* Each failure takes one off. */
-	{ "times", "-1" },
-};
-
 FIXTURE(inherit_nomem)
 {
-	char failslab[ARRAY_SIZE(failslab)][32];
+	struct nomem nomem;
 	char counters[16];
 	int fd[NR_EVENTS];
-	int fail_nth;
 };
 
 FIXTURE_SETUP(inherit_nomem)
 {
-	const char *missing = mock_pmu_missing();
-	int i;
+	const char *missing = mock_pmu_missing() ?: nomem_missing();
 
 	if (missing)
 		SKIP(return, "%s", missing);
-	if (access(FAILSLAB_DIR, F_OK))
-		SKIP(return, "needs CONFIG_FAILSLAB, CONFIG_FAULT_INJECTION_DEBUG_FS and debugfs");
-	self->fail_nth = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	ASSERT_LE(0, self->fail_nth);
-	for (i = 0; i < ARRAY_SIZE(failslab); i++)
-		ASSERT_EQ(0, cg_read(FAILSLAB_DIR, failslab[i].name, self->failslab[i],
-				     sizeof(self->failslab[i])));
+	ASSERT_EQ(0, nomem_begin(&self->nomem, false));
 	ASSERT_EQ(0, mock_pmu_read(PMU, "counters", self->counters, sizeof(self->counters)));
 }
 
 FIXTURE_TEARDOWN(inherit_nomem)
 {
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(failslab); i++)
-		EXPECT_EQ(0, cg_write(FAILSLAB_DIR, failslab[i].name, self->failslab[i]));
+	EXPECT_EQ(0, nomem_end(&self->nomem));
 	EXPECT_EQ(0, mock_pmu_write(PMU, "counters", "%s", self->counters));
-	close(self->fail_nth);
 }
 
 /*
@@ -598,29 +556,26 @@ FIXTURE_TEARDOWN(inherit_nomem)
  * and it failed with ENOMEM, 1 if it went without it, 2 if it takes fewer, or
  * -1 on another error.
  */
-static int fork_failing(int fail_nth, int nth)
+static int fork_failing(struct nomem *nomem, int nth)
 {
-	int len, err, status;
-	char buf[16];
+	int left, err, status;
 	pid_t pid;
 
-	len = snprintf(buf, sizeof(buf), "%d", nth);
-	if (pwrite(fail_nth, buf, len, 0) != len)
+	if (nomem_arm(nomem, nth))
 		return -1;
 	pid = fork();
 	err = errno;
 	if (!pid)
 		_exit(0);
-	len = pread(fail_nth, buf, sizeof(buf) - 1, 0);
-	if (pwrite(fail_nth, "0", 1, 0) != 1 || len <= 0)
+	left = nomem_disarm(nomem);
+	if (left < 0)
 		return -1;
-	buf[len] = '\0';
 
 	if (pid < 0)
 		return err == ENOMEM ? 0 : -1;
 	if (waitpid(pid, &status, 0) != pid)
 		return -1;
-	return atoi(buf) ? 2 : 1;
+	return left ? 2 : 1;
 }
 
 /*
@@ -643,11 +598,9 @@ TEST_F_TIMEOUT(inherit_nomem, fork, 60)
 		self->fd[i] = perf_open(&attr, 0, -1, i % 2 ? self->fd[i - 1] : -1, 0);
 		ASSERT_LE(0, self->fd[i]);
 	}
-	for (i = 0; i < ARRAY_SIZE(failslab); i++)
-		ASSERT_EQ(0, cg_write(FAILSLAB_DIR, failslab[i].name, failslab[i].value));
 
 	do {
-		ret = fork_failing(self->fail_nth, ++nth);
+		ret = fork_failing(&self->nomem, ++nth);
 		ASSERT_LE(0, ret);
 		nr_failed += !ret;
 	} while (ret != 2);

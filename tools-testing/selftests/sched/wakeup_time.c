@@ -424,6 +424,65 @@ TEST_F_TIMEOUT(slow_waker, deadline_wakee, TIMEOUT)
 	EXPECT_LT(0, median(rounds.left_ns, rounds.nr));
 }
 
+#define FEATURES	"/sys/kernel/debug/sched/features"
+#define TAINTED		"/proc/sys/kernel/tainted"
+/* The kernel has warned. */
+#define TAINT_WARN	0x200
+
+static int set_feature(const char *feature)
+{
+	int fd = open(FEATURES, O_WRONLY);
+	ssize_t len = fd < 0 ? -1 : write(fd, feature, strlen(feature));
+
+	if (fd >= 0)
+		close(fd);
+	return len < 0 ? -1 : 0;
+}
+
+static bool has_warned(void)
+{
+	char buf[32] = "";
+	int fd = open(TAINTED, O_RDONLY);
+
+	if (fd >= 0) {
+		if (read(fd, buf, sizeof(buf) - 1) < 0)
+			buf[0] = '\0';
+		close(fd);
+	}
+	return strtoull(buf, NULL, 10) & TAINT_WARN;
+}
+
+/*
+ * Who asks for the budget that is left locks the runqueue as everybody does: the
+ * scheduler warns, where that is enabled, if its clock is brought up to date twice
+ * under what it takes for one lock.
+ */
+TEST(deadline_budget)
+{
+	struct task_attr attr = {
+		.policy = SCHED_DEADLINE,
+		.runtime = DL_RUNTIME_NS,
+		.deadline = DL_PERIOD_NS,
+		.period = DL_PERIOD_NS,
+	};
+	long long left;
+	int i;
+
+	if (has_warned())
+		SKIP(return, "the kernel has warned before: one more would not be seen");
+	if (task_set_attr(&attr))
+		SKIP(return, "SCHED_DEADLINE: %s", strerror(errno));
+	if (dl_left_ns(&left))
+		SKIP(return, "sched_getattr() does not tell the budget that is left");
+	if (set_feature("WARN_DOUBLE_CLOCK"))
+		SKIP(return, FEATURES ": %s", strerror(errno));
+
+	for (i = 0; i < 100; i++)
+		EXPECT_EQ(0, dl_left_ns(&left));
+	EXPECT_EQ(0, set_feature("NO_WARN_DOUBLE_CLOCK"));
+	EXPECT_FALSE(has_warned());
+}
+
 #define NR_SLEEPS	200
 
 /* Nobody is in the way of a timer's wakeup on an idle CPU, but the exit from idle. */
