@@ -11,14 +11,20 @@ setup_file() {
 	obj=$main_cache/src/test/obj-x86_64-test-debug
 	if [ -f "$obj/rootfs.cpio.gz" ]; then
 		job >"$work/job"
-		# One processor: with more, QEMU now and then loses a change of code (see
-		# run.sh). KASAN tells of the first fault alone if it is not asked for more.
-		QUIETPERF_CACHE=$main_cache LIMIT=${LIMIT:-600} SMP=1 MEM=2G \
-			APPEND='kunit.enable=0 kasan_multi_shot' \
-			"$repo/scripts/boot.sh" x86_64 "$obj" "$work/job" "$BATS_FILE_TMPDIR" \
-			>"$BATS_FILE_TMPDIR/verdict" 2>&1 3>&- || echo "status $?" >>"$BATS_FILE_TMPDIR/verdict"
+		boot
+		# With two processors, which core scheduling needs, QEMU now and then loses a
+		# change of code (see run.sh).
+		! grep -q 'Oops: int3' "$BATS_FILE_TMPDIR/kernel.log" || boot
 	fi
 	teardown_copy
+}
+
+# boot: KASAN tells of the first fault alone if it is not asked for more.
+boot() {
+	QUIETPERF_CACHE=$main_cache LIMIT=${LIMIT:-600} SMP=2 MEM=2G \
+		APPEND='kunit.enable=0 kasan_multi_shot' \
+		"$repo/scripts/boot.sh" x86_64 "$obj" "$work/job" "$BATS_FILE_TMPDIR" \
+		>"$BATS_FILE_TMPDIR/verdict" 2>&1 3>&- || echo "status $?" >>"$BATS_FILE_TMPDIR/verdict"
 }
 
 setup() { setup_copy; }
@@ -28,10 +34,9 @@ teardown() { teardown_copy; }
 provoke() { echo "sh -c 'echo $1 >/sys/kernel/debug/provoke-crash/DIRECT'"; }
 
 # job: in an order in which none keeps another one from being told. Lockdep ends with
-# the first report of KASAN, and with an oops.
+# the first report of KASAN.
 job() {
 	cat <<-'JOB'
-		echo 0 >/proc/sys/kernel/panic_on_oops
 		echo WARN_DOUBLE_CLOCK >/sys/kernel/debug/sched/features
 		(cd /kselftest/sched && ./cs_prctl_test >/dev/null 2>&1)
 		echo NO_WARN_DOUBLE_CLOCK >/sys/kernel/debug/sched/features
@@ -41,10 +46,6 @@ job() {
 	provoke SPINLOCKUP
 	provoke SLAB_LINEAR_OVERFLOW
 	provoke READ_AFTER_FREE
-	# What a task that dies had allocated is lost.
-	provoke EXEC_KMALLOC
-	# What the selftests' job does at its end
-	sed -n '/^leaks=/,/^fi/p' "$repo/qemu/jobs/kselftest.sh"
 	echo true
 }
 
@@ -103,16 +104,13 @@ judged() {
 	reported 'BUG: (sleeping function called from invalid context|scheduling while atomic)'
 }
 
-@test "kmemleak: memory of a task that died" {
-	reported 'kmemleak: [1-9][0-9]* new suspected memory leaks'
-	reported 'kmemleak: unreferenced object'
-}
-
 @test "WARN_DOUBLE_CLOCK: core scheduling sets it off, with and without the series" {
 	reported 'WARNING: (kernel/sched/core.c:[0-9]+|.*update_rq_clock)'
 }
 
-@test "as printed, not provoked: PROVE_LOCKING, PROVE_RCU, DEBUG_OBJECTS, KCSAN" {
+@test "as printed, not provoked: PROVE_LOCKING, PROVE_RCU, DEBUG_OBJECTS, kmemleak, KCSAN" {
+	judged 'kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)'
+	judged 'kmemleak: unreferenced object 0xff11000001234560 (size 64):'
 	judged 'WARNING: possible circular locking dependency detected'
 	judged 'WARNING: possible recursive locking detected'
 	judged 'WARNING: inconsistent lock state'
