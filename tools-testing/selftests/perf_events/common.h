@@ -268,98 +268,6 @@ static inline int cgroup_remove(const char *path)
 	return nftw(path, cgroup_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-static inline int perf_open_cgroup(struct perf_event_attr *attr,
-				   const char *path, int cpu)
-{
-	int dir, fd;
-
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -1;
-	fd = perf_open(attr, dir, cpu, -1, PERF_FLAG_PID_CGROUP);
-	close(dir);
-	return fd;
-}
-
-#define MOCK_PMU_DIR	"/sys/kernel/debug/perf_mock"
-
-/* Why there is no mock PMU, or NULL. */
-static inline const char *mock_pmu_missing(void)
-{
-	if (geteuid())
-		return "the mock PMU needs root";
-	if (access(MOCK_PMU_DIR "/mock0", F_OK))
-		return "needs CONFIG_PERF_MOCK_PMU and debugfs";
-	return NULL;
-}
-
-/* The attr.type of a mock PMU, or -1. */
-static inline int mock_pmu_type(const char *pmu)
-{
-	char path[256], buf[32];
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	return read_text(path, buf, sizeof(buf)) > 0 ? atoi(buf) : -1;
-}
-
-/* Read a control file of a mock PMU: 0 on success. */
-static inline int mock_pmu_read(const char *pmu, const char *file, char *buf, size_t len)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), MOCK_PMU_DIR "/%s/%s", pmu, file);
-	return read_text(path, buf, len) > 0 ? 0 : -1;
-}
-
-/* Write to a control file of a mock PMU: 0 on success. */
-static inline __printf(3, 4) int
-mock_pmu_write(const char *pmu, const char *file, const char *fmt, ...)
-{
-	char path[256], buf[64];
-	va_list args;
-	int len;
-
-	va_start(args, fmt);
-	len = vsnprintf(buf, sizeof(buf), fmt, args);
-	va_end(args);
-
-	snprintf(path, sizeof(path), MOCK_PMU_DIR "/%s/%s", pmu, file);
-	return write_text(path, buf, len) == len ? 0 : -1;
-}
-
-/* How often the core has called a callback of a mock PMU, or -1. */
-static inline long mock_pmu_calls(const char *pmu, const char *call)
-{
-	char buf[1024], *line, *rest;
-	size_t len = strlen(call);
-
-	if (mock_pmu_read(pmu, "calls", buf, sizeof(buf)))
-		return -1;
-	for (line = strtok_r(buf, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
-		if (!strncmp(line, call, len) && line[len] == ' ')
-			return atol(line + len);
-	}
-	return -1;
-}
-
-/* The address of a function of the kernel, or 0. */
-static inline unsigned long kernel_symbol(const char *symbol)
-{
-	unsigned long addr = 0, a;
-	char line[512], name[256];
-	FILE *f;
-
-	f = fopen("/proc/kallsyms", "r");
-	if (!f)
-		return 0;
-	while (!addr && fgets(line, sizeof(line), f)) {
-		if (sscanf(line, "%lx %*c %255s", &a, name) == 2 && !strcmp(name, symbol))
-			addr = a;
-	}
-	fclose(f);
-	return addr;
-}
-
 /* Allocations of this thread that fail, see nomem_arm() */
 struct nomem {
 	int fail_nth;
@@ -456,6 +364,98 @@ static inline int nomem_disarm(struct nomem *nomem)
 	if (len <= 0 || pwrite(nomem->fail_nth, "0", 1, 0) != 1)
 		return -1;
 	return atoi(buf);
+}
+
+static inline int perf_open_cgroup(struct perf_event_attr *attr,
+				   const char *path, int cpu)
+{
+	int dir, fd;
+
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return -1;
+	fd = perf_open(attr, dir, cpu, -1, PERF_FLAG_PID_CGROUP);
+	close(dir);
+	return fd;
+}
+
+#define MOCK_PMU_DIR	"/sys/kernel/debug/perf_mock"
+
+/* Why there is no mock PMU, or NULL. */
+static inline const char *mock_pmu_missing(void)
+{
+	if (geteuid())
+		return "the mock PMU needs root";
+	if (access(MOCK_PMU_DIR "/mock0", F_OK))
+		return "needs CONFIG_PERF_MOCK_PMU and debugfs";
+	return NULL;
+}
+
+/* The attr.type of a mock PMU, or -1. */
+static inline int mock_pmu_type(const char *pmu)
+{
+	char path[256], buf[32];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	return read_text(path, buf, sizeof(buf)) > 0 ? atoi(buf) : -1;
+}
+
+/* Read a control file of a mock PMU: 0 on success. */
+static inline int mock_pmu_read(const char *pmu, const char *file, char *buf, size_t len)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), MOCK_PMU_DIR "/%s/%s", pmu, file);
+	return read_text(path, buf, len) > 0 ? 0 : -1;
+}
+
+/* Write to a control file of a mock PMU: 0 on success. */
+static inline __printf(3, 4) int
+mock_pmu_write(const char *pmu, const char *file, const char *fmt, ...)
+{
+	char path[256], buf[64];
+	va_list args;
+	int len;
+
+	va_start(args, fmt);
+	len = vsnprintf(buf, sizeof(buf), fmt, args);
+	va_end(args);
+
+	snprintf(path, sizeof(path), MOCK_PMU_DIR "/%s/%s", pmu, file);
+	return write_text(path, buf, len) == len ? 0 : -1;
+}
+
+/* How often the core has called a callback of a mock PMU, or -1. */
+static inline long mock_pmu_calls(const char *pmu, const char *call)
+{
+	char buf[1024], *line, *rest;
+	size_t len = strlen(call);
+
+	if (mock_pmu_read(pmu, "calls", buf, sizeof(buf)))
+		return -1;
+	for (line = strtok_r(buf, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+		if (!strncmp(line, call, len) && line[len] == ' ')
+			return atol(line + len);
+	}
+	return -1;
+}
+
+/* The address of a function of the kernel, or 0. */
+static inline unsigned long kernel_symbol(const char *symbol)
+{
+	unsigned long addr = 0, a;
+	char line[512], name[256];
+	FILE *f;
+
+	f = fopen("/proc/kallsyms", "r");
+	if (!f)
+		return 0;
+	while (!addr && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%lx %*c %255s", &a, name) == 2 && !strcmp(name, symbol))
+			addr = a;
+	}
+	fclose(f);
+	return addr;
 }
 
 #endif /* __PERF_EVENTS_COMMON_H */
