@@ -70,7 +70,7 @@ git -C "$repo" archive "$base" --pathspec-from-file="$tmp/files" 2>/dev/null | t
 cp -r "$TOP/patches" "$tmp/quilt/patches"
 quilt_ok=1
 (cd "$tmp/quilt" && QUILT_SERIES=.series quilt --quiltrc - push -a --fuzz=0 --color=never) >"$tmp/log" 2>&1 || quilt_ok=0
-if grep -E '(offset|fuzz)' "$tmp/log" >&2; then quilt_ok=0; fi
+if grep -E '^Hunk .*(offset|fuzz)' "$tmp/log" >&2; then quilt_ok=0; fi
 git -C "$repo" diff --name-only --no-renames --diff-filter=d "$base" "$commit" | while read -r file; do
 	git -C "$repo" show "$commit:$file" | cmp -s - "$tmp/quilt/$file" || echo "$file differs after quilt push"
 done >"$tmp/differs"
