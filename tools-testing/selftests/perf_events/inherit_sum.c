@@ -445,16 +445,8 @@ static int run_exec(int before, int after)
 
 TEST_F(inherit_one, exec)
 {
-	int fd, on, off, own;
+	int fd, on, off;
 
-	/*
-	 * A switch between parent and child can swap their contexts, and the
-	 * exec() then uses up the parent's enable_on_exec. Not with this event.
-	 */
-	self->attr.inherit = 0;
-	own = perf_open(&self->attr, 0, -1, -1, 0);
-	ASSERT_LE(0, own);
-	self->attr.inherit = 1;
 	fd = perf_open(&self->attr, 0, -1, -1, 0);
 	ASSERT_LE(0, fd);
 	self->attr.remove_on_exec = 1;
@@ -476,8 +468,29 @@ TEST_F(inherit_one, exec)
 	EXPECT_EQ(7, value(on));
 	close(fd);
 	close(off);
-	close(own);
 	close(on);
+}
+
+/*
+ * The switch from a task that waits for its child to that child swaps their
+ * contexts. Still it is the child that has executed a program, and not its parent:
+ * the next child's event is enabled as well when it does so.
+ */
+TEST_F(inherit_one, exec_after_swap)
+{
+	int fd, i;
+
+	ASSERT_EQ(0, pin_to_cpu(0));
+	self->attr.enable_on_exec = 1;
+	self->attr.disabled = 1;
+	fd = perf_open(&self->attr, 0, -1, -1, 0);
+	ASSERT_LE(0, fd);
+
+	for (i = 1; i <= 10; i++) {
+		ASSERT_EQ(0, run_exec(3, 5));
+		EXPECT_EQ(5 * i, value(fd));
+	}
+	close(fd);
 }
 
 /* Events come and go on a task that forks all the time, in groups and alone. */
