@@ -44,14 +44,14 @@ change() {
 }
 
 # up_to PATCH WITH: the series as far as PATCH, with it (1) or without (0), and the tests
-# of the whole series; of the KUnit suites, which see the kernel's data, those till then.
+# of the whole series; of those in C that see the data of what they test, those till then.
 up_to() {
 	local patch before=1 set=()
 	for patch in "$TOP"/patches/*.patch; do
 		if [ "$patch" = "$1" ]; then
 			before=0
 			[ "$2" = 0 ] || set+=("$patch")
-		elif [ $before = 1 ] || { grep -qxF "$patch" "$tmp/tests" && ! grep -q '^--- a/.*_kunit\.c$' "$patch"; }; then
+		elif [ $before = 1 ] || { grep -qxF "$patch" "$tmp/tests" && ! grep -qE '^(--- a/.*_kunit|[+]{3} b/tools/perf/tests/.*)\.c$' "$patch"; }; then
 			set+=("$patch")
 		fi
 	done

@@ -48,7 +48,10 @@ commit_of() {
 	local patches=("$TOP"/patches/*.patch)
 	if [ "$1" = base ]; then
 		mkdir "$tmp/patches"
-		"$TOP/scripts/test-only.sh" "${patches[@]}" | while read -r patch; do cp "$patch" "$tmp/patches/"; done
+		# perf's own tests measure nothing, and may need what they test.
+		"$TOP/scripts/test-only.sh" "${patches[@]}" | while read -r patch; do
+			git apply --numstat "$patch" | cut -f3 | grep -q '^tools/perf/' || cp "$patch" "$tmp/patches/"
+		done
 		[ -n "$(ls "$tmp/patches")" ] || die "the series has no patch with tests: there is nothing to measure with"
 		PATCHES=$tmp/patches "$TOP/scripts/series.sh" "$repo" "$base"
 	else
