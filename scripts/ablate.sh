@@ -97,7 +97,7 @@ perf_failures() {
 		mkdir -p "$dir"
 		src=$("$TOP/scripts/worktree.sh" "$repo" "$2" ablate) || return 1
 		"$TOP/scripts/perf.sh" "$src" 2>"$dir/build.err" >&2 || return 1
-		TESTS=record_output_mmap.sh "$TOP/scripts/perf-test.sh" "$src" >"$dir/perf-test.log" 2>&1 || [ $? -ne 4 ] || return 1
+		TESTS=record_output_mmap.sh SUITES='' "$TOP/scripts/perf-test.sh" "$src" >"$dir/perf-test.log" 2>&1 || [ $? -ne 4 ] || return 1
 		cp "$BUILD/perf-test/record_output_mmap.sh.log" "$dir/"
 		sed -nE 's/^(.*) \[Failed.*/record_output_mmap \1/p' "$dir/record_output_mmap.sh.log" | sort -u >"$dir/failures.new"
 		mv "$dir/failures.new" "$dir/failures"

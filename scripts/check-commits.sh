@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# Usage: [FROM=N] [ARCH=x86_64] [VARIANTS=none] check-commits.sh
 # Each commit of the series by itself, by hand (it takes an hour the first time): what
 # it touches is compiled for both architectures with W=1 and checked by sparse, and
 # must bring no warning that the commit before does not have; at the end of the series,
@@ -10,6 +11,7 @@
 # What was found is kept in the cache, by the content of the sources, so that only what
 # has changed is compiled again.
 . "$(dirname "$0")/lib.sh"
+usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: FROM=, ARCH=, VARIANTS=, KDIR=, BASE= and TREE= come from the environment"
 read -ra arches <<<"${ARCH:-x86_64 arm64}"
 for arch in "${arches[@]}"; do arch_vars "$arch"; done

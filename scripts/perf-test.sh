@@ -3,7 +3,7 @@
 # Run the tests of perf record on this machine, with the perf that perf.sh built in
 # SRC. Needs root: tracefs is mounted for the time, if it is not. Prints a line for
 # each test and 'N passed, N failed, N skipped'; status 0 if none failed, 4 if the
-# tests cannot run here. TESTS= names others.
+# tests cannot run here. TESTS= and SUITES= name others.
 . "$(dirname "$0")/lib.sh"
 usage_if_asked "$@"
 [ $# -eq 1 ] || die "usage: perf-test.sh SRC"
@@ -59,6 +59,18 @@ for name in $tests; do
 	echo "$name: $result"
 	# What a test that passed has left out.
 	[ "$rc" -ne 0 ] || grep -i '\[Skipped' "$log" | sed 's/^/  /' || true
+done
+# A suite that is built in; perf tells how it went in the last word of a line.
+for suite in ${SUITES-data_window}; do
+	name=$(sed -n "s/^DEFINE_SUITE(\"\(.*\)\", $suite);/\1/p" "$src"/tools/perf/tests/*.c)
+	[ -n "$name" ] || die "there is no suite $suite in $src/tools/perf/tests"
+	log=$BUILD/perf-test/$suite.log
+	(cd "$src/tools/perf" && timeout "$LIMIT" "$perf" test -F "$name") >"$log" 2>&1 || true
+	case $(grep -F ": $name" "$log") in
+	*Ok) passed=$((passed + 1)) result=ok ;;
+	*) failed=$((failed + 1)) result="FAILED: $log" ;;
+	esac
+	echo "$suite: $result"
 done
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -138,7 +138,9 @@ for mail in "$out"/*.patch; do
 		{ held = $0 }' "$mail"
 done >"$tmp/mbox"
 mkdir "$tmp/b4" "$tmp/split"
-GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=b4.attestation-policy GIT_CONFIG_VALUE_0=off \
+# It ends without a word where git has no identity.
+GIT_CONFIG_COUNT=3 GIT_CONFIG_KEY_0=b4.attestation-policy GIT_CONFIG_VALUE_0=off \
+	GIT_CONFIG_KEY_1=user.name GIT_CONFIG_VALUE_1=$name GIT_CONFIG_KEY_2=user.email GIT_CONFIG_VALUE_2=$email \
 	b4 -q am -m "$tmp/mbox" -o "$tmp/b4" --no-cover >"$tmp/b4.log" 2>&1 &&
 	[ "$(cat "$tmp"/b4/*.mbx | git mailsplit -o"$tmp/split")" = "$(git -C "$repo" rev-list --count "$base..$commit")" ] || {
 	tail -n 5 "$tmp/b4.log" >&2
