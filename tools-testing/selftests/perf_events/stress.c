@@ -778,6 +778,8 @@ static void step_trace(FIXTURE_DATA(stress_groups) * self, int i)
 			break;
 	}
 	ptrace(PTRACE_DETACH, self->task[i], 0, 0);
+	/* The SIGSTOP of PTRACE_ATTACH may be on its way yet. */
+	kill(self->task[i], SIGCONT);
 }
 
 TEST_F_TIMEOUT(stress_groups, rotation, MAX_SECONDS)
