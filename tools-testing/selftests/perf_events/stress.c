@@ -726,6 +726,8 @@ static __attribute__((noreturn)) void traced_work(unsigned int seed)
 
 	random_number = seed;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* That of exec(), if the tracer has left meanwhile */
+	signal(SIGTRAP, SIG_IGN);
 	for (i = rnd(200); i; i--) {
 		if (!rnd(4))
 			burn_cpu(rnd(5));
