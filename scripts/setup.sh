@@ -39,7 +39,10 @@ say "installing ${#missing[@]} packages: ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 log=$BUILD/setup.log
 mkdir -p "$BUILD"
-{ apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null || {
+# apt-get is not for two at a time.
+exec 8>"$BUILD/setup.lock"
+flock 8
+{ apt-get update && apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null 8>&- || {
 	tail -n 5 "$log" >&2
 	die "cannot install the packages: the whole log is $log"
 }

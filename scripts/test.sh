@@ -25,6 +25,53 @@ step() {
 	fi
 }
 
+# beside NAME CMD...: a step that runs beside those to come, one such at a time: what the
+# load of this machine does not matter to. A guest keeps one processor busy.
+beside_logs=()
+beside() {
+	local name=$1 log=$BUILD/beside/${#beside_logs[@]}
+	shift
+	mkdir -p "$BUILD/beside"
+	beside_logs+=("$log")
+	echo "$name" >"$log.name"
+	rm -f "$log.status"
+	# A process group of its own, so that an interrupt ends all of it.
+	set -m
+	{
+		exec 8>"$BUILD/beside/lock"
+		flock 8
+		say "beside: $name"
+		from=$SECONDS rc=0
+		"$@" >"$log" 2>&1 8>&- || rc=$?
+		echo "$rc $((SECONDS - from))" >"$log.status"
+	} </dev/null &
+	set +m
+	beside_pids+=($!)
+}
+beside_pids=()
+trap '[ ${#beside_pids[@]} -eq 0 ] || kill -- "${beside_pids[@]/#/-}" 2>/dev/null || true' EXIT
+trap 'exit 130' INT TERM
+
+# collect: the results of the steps beside, once all have ended.
+collect() {
+	local log rc time
+	[ ${#beside_pids[@]} -eq 0 ] || wait "${beside_pids[@]}" || true
+	beside_pids=()
+	for log in "${beside_logs[@]}"; do
+		cat "$log"
+		# Without a status it was killed.
+		rc=1 time=0
+		read -r rc time 2>/dev/null <"$log.status" || true
+		if [ "$rc" -eq 0 ]; then
+			passed=$((passed + 1))
+			echo "ok $(cat "$log.name") ($time s)"
+		else
+			failed=$((failed + 1))
+			echo "not ok $(cat "$log.name") ($time s)"
+		fi
+	done
+}
+
 # add_rows FILE: a guest's results into the totals.
 add_rows() {
 	local p f s
@@ -62,24 +109,28 @@ say "== the scripts"
 step shellcheck shellcheck -x -S warning "$TOP"/scripts/*.sh "$TOP/.ci/run"
 say "== the series"
 src=$("$TOP/scripts/source.sh") || die "no patched tree, see above: nothing else can be tested"
-step "series is formally right" "$TOP/scripts/check-series.sh"
+beside "series is formally right" "$TOP/scripts/check-series.sh"
 for arch in x86_64 arm64; do
 	say "== $arch"
 	step "$arch: run" env ARCH=$arch "$TOP/scripts/run.sh"
 	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
+	beside "$arch: many groups, and frequencies, in virtual time" "$TOP/scripts/virtual-time.sh" $arch groups
+	case $arch in
+	x86_64)
+		beside "x86_64: modes of preemption, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 preempt
+		[ "$(uname -m)" != x86_64 ] ||
+			beside "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 perf-stat
+		;;
+	arm64) beside "arm64: CPU time of a traced process, in virtual time" "$TOP/scripts/virtual-time.sh" arm64 traced-time ;;
+	esac
 	step "$arch: kunit.py" "$TOP/scripts/kunit.sh" $arch "$src"
 done
 step "LAVA jobs are valid" env SRC="$src" "$TOP/scripts/lava.sh"
-for arch in x86_64 arm64; do
-	step "$arch: many groups, and frequencies, in virtual time" "$TOP/scripts/virtual-time.sh" $arch groups
-done
-step "x86_64: modes of preemption, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 preempt
-step "arm64: CPU time of a traced process, in virtual time" "$TOP/scripts/virtual-time.sh" arm64 traced-time
-if [ "$(uname -m)" = x86_64 ]; then
-	step "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 perf-stat
-	run_perf_tests
-fi
 say "== the scripts' own tests"
 run_bats "$TOP"/scripts/tests/*.bats
+say "== what ran beside"
+collect
+# These record all of this machine: nothing else is to run.
+[ "$(uname -m)" != x86_64 ] || run_perf_tests
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

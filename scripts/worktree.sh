@@ -9,6 +9,10 @@ repo=$1 commit=$2
 dir=$CACHE/src/$3
 [ "$repo" = "$GITDIR" ] || dir=$dir-$(echo "$repo" | sha256sum | cut -c1-8)
 
+# One at a time: those who share the cache's lock may run beside each other.
+mkdir -p "$CACHE/src"
+exec 8>"$CACHE/src/lock"
+flock 8
 if [ ! -e "$dir/.git" ]; then
 	need_space "$CACHE" 8
 	say "checking out the kernel tree (about half a minute)"

@@ -9,12 +9,6 @@ setup() {
 }
 teardown() { teardown_copy; }
 
-stand_in() {
-	cat >"$repo/scripts/$1"
-	sed -i '1i #!/bin/bash' "$repo/scripts/$1"
-	chmod +x "$repo/scripts/$1"
-}
-
 # boots N MESSAGE: the first N boots fail, with that in the kernel's log.
 boots() {
 	stand_in boot.sh <<-SCRIPT
