@@ -57,5 +57,9 @@ teardown() { teardown_copy; }
 	kill "$(cat "$work/run")"
 	wait $! || true
 	# Whoever inherits it may take its time to collect it.
-	! grep -qs '^State:[[:space:]]*[^Z]' "/proc/$(cat "$work/beside")/status"
+	for _ in $(seq 50); do
+		grep -qs '^State:[[:space:]]*[^Z]' "/proc/$(cat "$work/beside")/status" || return 0
+		sleep 0.1
+	done
+	false
 }
