@@ -115,13 +115,10 @@ for arch in x86_64 arm64; do
 	step "$arch: run" env ARCH=$arch "$TOP/scripts/run.sh"
 	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
 	beside "$arch: many groups, and frequencies, in virtual time" "$TOP/scripts/virtual-time.sh" $arch groups
-	case $arch in
-	x86_64)
-		beside "x86_64: modes of preemption, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 preempt
-		[ "$(uname -m)" != x86_64 ] ||
-			beside "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 perf-stat
-		;;
-	arm64) beside "arm64: CPU time of a traced process, in virtual time" "$TOP/scripts/virtual-time.sh" arm64 traced-time ;;
+	beside "$arch: modes of preemption, in virtual time" "$TOP/scripts/virtual-time.sh" $arch preempt
+	case $arch,$(uname -m) in
+	x86_64,x86_64) beside "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 perf-stat ;;
+	arm64,*) beside "arm64: CPU time of a traced process, in virtual time" "$TOP/scripts/virtual-time.sh" arm64 traced-time ;;
 	esac
 	step "$arch: kunit.py" "$TOP/scripts/kunit.sh" $arch "$src"
 done

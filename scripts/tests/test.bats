@@ -20,10 +20,11 @@ setup() {
 		printf '%s\tsuite\t3\t0\t1\t\n' "$ARCH" >"$(dirname "$0")/../build/$ARCH/results.tsv"
 	SCRIPT
 	stand_in perf-test.sh <<<'echo "4 passed, 0 failed, 0 skipped"'
-	# shellcheck, x86_64 and arm64 run and kunit.py, LAVA; beside: the series, 2 of
-	# each architecture; perf stat and perf record on x86_64 only.
-	steps=11 perf=0
-	[ "$(uname -m)" != x86_64 ] || steps=12 perf=4
+	# shellcheck, the kernels with kunit.py, LAVA; beside: the series, groups and
+	# preemption on both architectures, traced-time on arm64; perf stat and perf
+	# record on x86_64 hosts only.
+	steps=12 perf=0
+	[ "$(uname -m)" != x86_64 ] || steps=13 perf=4
 }
 teardown() { teardown_copy; }
 
