@@ -143,30 +143,3 @@ commit() {
 	run "$repo/scripts/ablate.sh"
 	one_line "there is no patch Three"
 }
-
-# loses N: the first N boots without the first fix lose a change of code.
-loses() {
-	stand_in boot.sh <<-SCRIPT
-		echo >"\$4/kernel.log"
-		! grep -q 'fix one' $work/a || exit 0
-		echo boot >>$work/boots
-		[ "\$(wc -l <$work/boots)" -gt $1 ] && exit 0
-		echo 'Oops: int3: 0000' >"\$4/kernel.log"
-		echo 'boot.sh: x86_64: the kernel complains: Oops' >&2
-		exit 1
-	SCRIPT
-}
-
-@test "ablate: code that QEMU lost is worth three more boots, and is in no row" {
-	loses 3
-	run "$repo/scripts/ablate.sh"
-	[ "$status" -eq 0 ]
-	! grep -q Oops "$repo/build/ablate/table.md"
-}
-
-@test "ablate: code that QEMU loses in every boot is an error, and no row" {
-	loses 100
-	run "$repo/scripts/ablate.sh"
-	one_line "QEMU loses code in every boot: RESUME=1"
-	[ ! -e "$repo/build/ablate/table.md" ]
-}
