@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Usage: [SMP=2] [LIMIT=300] [APPEND=...] [ICOUNT=] boot.sh ARCH OBJ JOB OUT
+# Usage: [SMP=2] [LIMIT=300] [APPEND=...] [ICOUNT=] [THREADS=] boot.sh ARCH OBJ JOB OUT
 # Boot OBJ's kernel and root file system, run the script JOB in the guest, leave
-# OUT/kernel.log and OUT/job.log. EXTRA=FILE adds a program. With JOB '-': a prompt on
-# this terminal instead.
+# OUT/kernel.log and OUT/job.log. EXTRA=FILE adds a program. THREADS=multi emulates each
+# CPU in a thread of its own, single all in one. With JOB '-': a prompt on this terminal
+# instead.
 # Status: 0 the job ended with 0 and the kernel had nothing to say against it;
 # else one line tells what was wrong.
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +17,7 @@ LIMIT=${LIMIT:-600} MEM=${MEM:-1G}
 [ -f "$obj/rootfs.cpio.gz" ] || die "$arch: there is no rootfs.cpio.gz in $obj"
 mkdir -p "$out"
 
-accel=("${TCG_ARGS[@]}" -accel tcg)
+accel=("${TCG_ARGS[@]}" -accel "tcg,thread=${THREADS:-$TCG_THREADS}")
 if [ -n "${ICOUNT:-}" ]; then
 	accel=("${TCG_ARGS[@]}" -icount "shift=0,sleep=off")
 elif [ "$(uname -m)" = "$(uname_of "$arch")" ] && "$TOP/scripts/kvm-works.sh" "$arch" "$obj"; then

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Usage: [ARCH=] [ONLY=] [KDIR=] [BASE=] debug.sh
 # KUnit and the kselftests on kernels that watch themselves, with four CPUs: one with
-# lockdep, KASAN, kmemleak and their like, one with KCSAN. Afterwards, in the same boot,
+# lockdep, KASAN, kmemleak and their like, one with KCSAN; emulated in a thread each, for
+# races that are real. Afterwards, in the same boot,
 # the stress tests for so long, all three at once, and so many random calls. From the
 # environment: ARCH (both if left out), ONLY (debug or kcsan), STRESS (seconds, 600; 0
 # for none), FUZZ (calls, 20000; 0 for none), SEED (another one each time), KDIR, BASE,
@@ -26,7 +27,7 @@ failed=
 for arch in "${arches[@]}"; do
 	for kind in "${kinds[@]}"; do
 		say "== $arch, $kind"
-		ARCH=$arch PURPOSE=test-$kind OUT_SUFFIX=-$kind SMP=4 MEM=2G LIMIT=${LIMIT:-$((5400 + stress))} \
+		ARCH=$arch PURPOSE=test-$kind OUT_SUFFIX=-$kind SMP=4 THREADS=multi MEM=2G LIMIT=${LIMIT:-$((5400 + stress))} \
 			APPEND="quietperf.limit=900 quietperf.debug=1$long ${APPEND:-}" "$TOP/scripts/run.sh" || failed+=" $arch-$kind"
 	done
 done

@@ -141,7 +141,7 @@ for arch; do
 	out=$BUILD/lava/$arch url=${LAVA_URL:-file://$BUILD/lava}
 	mkdir -p "$out"
 	extra=(-smp '2,cores=1,threads=2' -no-reboot)
-	options=("${TCG_ARGS[@]}" -accel tcg -m 1024 -nodefaults -no-user-config -display none -serial stdio "${extra[@]}")
+	options=("${TCG_ARGS[@]}" -accel "tcg,thread=$TCG_THREADS" -m 1024 -nodefaults -no-user-config -display none -serial stdio "${extra[@]}")
 	append="console=$CONSOLE panic=-1 oops=panic quietperf.tty=/dev/$CONSOLE $CMDLINE"
 	append=${append% }
 	write_device >"$out/device.yaml"

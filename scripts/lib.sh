@@ -80,7 +80,9 @@ arch_vars() {
 		# The guest's job talks through the second serial port.
 		JOB_TTY=/dev/ttyS1 CONSOLE=ttyS0
 		JOB_ARGS=(-serial chardev:job)
-		TCG_ARGS=(-machine pc -cpu max)
+		# With a thread for each processor, code that one of them patches can
+		# be lost on another.
+		TCG_ARGS=(-machine pc -cpu max) TCG_THREADS=single
 		KVM_ARGS=(-machine pc -cpu host -accel kvm)
 		# On a busy machine the emulated timer can miss the moment that a check at
 		# boot looks at, and the kernel panics: 'IO-APIC + timer doesn't work'.
@@ -91,7 +93,7 @@ arch_vars() {
 		QEMU=qemu-system-aarch64
 		JOB_TTY=/dev/hvc0 CONSOLE=ttyAMA0
 		JOB_ARGS=(-device virtio-serial-device -device 'virtconsole,chardev=job')
-		TCG_ARGS=(-machine 'virt,gic-version=3' -cpu 'max,pauth-impdef=on')
+		TCG_ARGS=(-machine 'virt,gic-version=3' -cpu 'max,pauth-impdef=on') TCG_THREADS=multi
 		KVM_ARGS=(-machine 'virt,gic-version=host' -cpu host -accel kvm)
 		CMDLINE=''
 		;;
@@ -134,8 +136,8 @@ kmake() {
 }
 
 # lost_code ARCH LOG: whether a boot died since QEMU's emulation has run code on one
-# processor that another one had just patched, as static keys are. Seen now and then,
-# without the series as well; worth a second boot, loudly.
+# processor that another one had just patched, as static keys are. Seen now and then with
+# THREADS=multi, without the series as well; worth a second boot, loudly.
 lost_code() {
 	grep -q 'Oops: int3' "$2" || return 1
 	say "ATTENTION: $1: QEMU has lost a change of code (int3, see above): booting once more"
