@@ -59,7 +59,8 @@ up_to() {
 }
 
 # failures ARCH COMMIT: a file with a line for each test that fails on this kernel; a
-# kernel that complains, panics or hangs is a line too. Fails if it cannot be built.
+# kernel that complains, panics or hangs is a line too, without whom it happened to.
+# Fails if it cannot be built.
 failures() {
 	local arch=$1 commit=$2 dir=$out/$1-$2 src obj xml
 	if [ ! -e "$dir/failures" ]; then
@@ -69,7 +70,7 @@ failures() {
 		# The tests are the same in all of these trees.
 		[ "$commit" != "$series" ] || "$TOP/scripts/rootfs.sh" "$arch" "$src" "$obj" || return 1
 		"$TOP/scripts/boot.sh" "$arch" "$obj" "$TOP/qemu/jobs/kselftest.sh" "$dir" 2>"$dir/boot.err" ||
-			sed -n 's/^[a-z-]*\.sh: [a-z0-9_]*: //p' "$dir/boot.err" | sed 's/: the whole log is .*//' | tail -n 1 >"$dir/kernel"
+			sed -n 's/^[a-z-]*\.sh: [a-z0-9_]*: //p' "$dir/boot.err" | sed 's/: the whole log is .*//; s/+0x.*//' | tail -n 1 >"$dir/kernel"
 		"$TOP/scripts/results.sh" "$arch" "$src" "$dir" >&2 || true
 		{
 			[ ! -s "$dir/kernel" ] || cat "$dir/kernel"
