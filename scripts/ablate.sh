@@ -8,9 +8,10 @@
 # change that nothing notices is a failure. From the environment: ONLY (parts of
 # patches' names), RESUME (1: go on where the last run was cut short), KDIR, BASE.
 #
-# scripts/ablate/NAME.patch take out what the base itself has had for years; the first
-# line of each says what. They are made for the series as a whole. A line
-# 'Architecture: arm64' is for what only that shows.
+# scripts/ablate/NAME.patch are made for the series as a whole. Where NAME is that of a
+# mail without its number, it takes that change out by hand, of what later ones build on.
+# The others take out what the base itself has had for years; the first line of each says
+# what. A line 'Architecture: arm64' is for what only that shows.
 . "$(dirname "$0")/lib.sh"
 usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: ONLY=, RESUME=, KDIR= and BASE= come from the environment"
@@ -170,8 +171,10 @@ row() {
 # without PATCH: its row. Where later changes build on it, or save the same, it is taken
 # out of the series as far as it, and what that fails at does not count.
 without() {
-	local patch=$1 name what why commit with without look=failures arch
+	local patch=$1 name what why commit with without look=failures arch how
 	name=${patch##*/} name=${name#*-}
+	how=(-R "$patch")
+	[ ! -e "$TOP/scripts/ablate/$name" ] || how=('' "$TOP/scripts/ablate/$name")
 	what=$(sed -n '/^Subject: /,/^$/{s/^Subject: \(\[[^]]*\] \)\?//;p}' "$patch" | tr -d '\n')
 	if perf_only "$patch"; then
 		look=perf_failures arch=x86_64
@@ -185,7 +188,7 @@ without() {
 		arch=x86_64
 	fi
 	say "without: $what"
-	if commit=$(change "$series" -R "$patch") && with=$($look $arch "$series") && without=$($look $arch "$commit"); then
+	if commit=$(change "$series" "${how[@]}") && with=$($look $arch "$series") && without=$($look $arch "$commit"); then
 		noticed $look "$without" "$with" >"$tmp/row"
 		# What a later change saves as well is seen before that.
 		if [ -s "$tmp/row" ] || [ $look != costs ]; then
@@ -236,7 +239,7 @@ for patch in "${changes[@]}"; do
 	if wanted "${patch##*/}"; then without "$patch"; fi
 done
 for patch in "$TOP"/scripts/ablate/*.patch; do
-	[ -e "$patch" ] && wanted "${patch##*/}" || continue
+	[ -e "$patch" ] && wanted "${patch##*/}" && ! compgen -G "$TOP/patches/*-${patch##*/}" >/dev/null || continue
 	what=$(head -n 1 "$patch")
 	arch=$(sed -n 's/^Architecture: //p' "$patch")
 	arch=${arch:-x86_64}

@@ -79,6 +79,17 @@ commit() {
 	grep -qxF '| Three | suite three |' "$repo/build/ablate/table.md"
 }
 
+@test "ablate: what later changes build on can be taken out by hand" {
+	sed -i 's/fix one/fix one, fix three/' "$tree/kernel/a"
+	commit "Three"
+	git -C "$tree" format-patch -q -o "$repo/patches" --start-number=3 HEAD~1
+	printf 'By hand.\n\n--- a/kernel/a\n+++ b/kernel/a\n@@ -1,4 +1,4 @@\n-fix one, fix three\n+fix three\n 2\n 3\n 4\n' >"$repo/scripts/ablate/One.patch"
+	BATS_TESTS='one two three' run "$repo/scripts/ablate.sh"
+	[ "$status" -eq 0 ]
+	grep -qxF '| One | suite one |' "$repo/build/ablate/table.md"
+	[ "$(wc -l <"$repo/build/ablate/table.md")" -eq 5 ]
+}
+
 @test "ablate: a patch that does not apply is a failure" {
 	printf 'Something\n\n--- a/kernel/a\n+++ b/kernel/a\n@@ -1 +1 @@\n-nothing\n+no\n' >"$repo/scripts/ablate/x.patch"
 	ONLY=x run "$repo/scripts/ablate.sh"
