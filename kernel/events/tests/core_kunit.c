@@ -718,6 +718,281 @@ static void test_fork_error(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 5, perf_test_count(events[i]));
 }
 
+/* ===== A PMU that goes away ===== */
+
+struct perf_test_pmu {
+	struct pmu		pmu;
+	/* Events that exist, and those of them that were inherited, ever */
+	atomic_t		nr_events;
+	atomic_t		nr_inherited;
+	/* What came when perf_pmu_unregister() had returned */
+	bool			gone;
+	atomic_t		nr_late;
+	/* The event whose destroy() waits, from one completion to the other */
+	struct perf_event	*first;
+	struct completion	first_gone;
+	struct completion	go_on;
+	/* The same for the event_init() of an event that is inherited */
+	bool			hold;
+	struct completion	held;
+	struct completion	release;
+	int			err;
+};
+
+static struct perf_test_pmu *perf_test_pmu_called(struct pmu *pmu)
+{
+	struct perf_test_pmu *tp = container_of(pmu, struct perf_test_pmu, pmu);
+
+	if (READ_ONCE(tp->gone))
+		atomic_inc(&tp->nr_late);
+
+	return tp;
+}
+
+static void perf_test_pmu_destroy(struct perf_event *event)
+{
+	struct perf_test_pmu *tp = perf_test_pmu_called(event->pmu);
+
+	atomic_dec(&tp->nr_events);
+	if (event == tp->first) {
+		complete(&tp->first_gone);
+		/* Interruptible, so that it is not taken for what comes after. */
+		wait_for_completion_interruptible_timeout(&tp->go_on, PERF_TEST_TIMEOUT);
+	}
+}
+
+static int perf_test_pmu_event_init(struct perf_event *event)
+{
+	struct perf_test_pmu *tp = perf_test_pmu_called(event->pmu);
+
+	if (event->attr.type != tp->pmu.type)
+		return -ENOENT;
+
+	if (event->parent) {
+		atomic_inc(&tp->nr_inherited);
+		if (READ_ONCE(tp->hold)) {
+			WRITE_ONCE(tp->hold, false);
+			complete(&tp->held);
+			wait_for_completion_timeout(&tp->release, PERF_TEST_TIMEOUT);
+		}
+	}
+	atomic_inc(&tp->nr_events);
+	event->destroy = perf_test_pmu_destroy;
+
+	return 0;
+}
+
+static int perf_test_pmu_add(struct perf_event *event, int flags)
+{
+	perf_test_pmu_called(event->pmu);
+	return 0;
+}
+
+static void perf_test_pmu_del(struct perf_event *event, int flags)
+{
+	perf_test_pmu_called(event->pmu);
+}
+
+static void perf_test_pmu_read(struct perf_event *event)
+{
+	perf_test_pmu_called(event->pmu);
+}
+
+static void perf_test_pmu_switch(struct pmu *pmu)
+{
+	perf_test_pmu_called(pmu);
+}
+
+static struct perf_test_pmu *perf_test_pmu_register(struct kunit *test)
+{
+	struct perf_test_pmu *tp = kunit_kzalloc(test, sizeof(*tp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, tp);
+	init_completion(&tp->first_gone);
+	init_completion(&tp->go_on);
+	init_completion(&tp->held);
+	init_completion(&tp->release);
+	tp->pmu = (struct pmu) {
+		.task_ctx_nr	= perf_hw_context,
+		.capabilities	= PERF_PMU_CAP_NO_NMI,
+		.event_init	= perf_test_pmu_event_init,
+		.add		= perf_test_pmu_add,
+		.del		= perf_test_pmu_del,
+		.start		= perf_test_pmu_del,
+		.stop		= perf_test_pmu_del,
+		.read		= perf_test_pmu_read,
+		.pmu_enable	= perf_test_pmu_switch,
+		.pmu_disable	= perf_test_pmu_switch,
+	};
+	KUNIT_ASSERT_EQ(test, 0, perf_pmu_register(&tp->pmu, "mock_gone", -1));
+
+	return tp;
+}
+
+static struct perf_event *perf_test_pmu_open(struct kunit *test, struct perf_test_pmu *tp,
+					     struct perf_test_task *t, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type		= tp->pmu.type,
+		.inherit	= 1,
+	};
+	struct perf_event *event = perf_test_open(test, &attr, t, cpu, NULL);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, event);
+	return event;
+}
+
+static void perf_test_pmu_unregister(struct perf_test_task *t, void *arg)
+{
+	struct perf_test_pmu *tp = arg;
+
+	tp->err = perf_pmu_unregister(&tp->pmu);
+	WRITE_ONCE(tp->gone, true);
+}
+
+/* A child, which may wait, and tells how many events it has in the end */
+struct perf_test_heir {
+	struct completion	*end;
+	int			nr_events;
+	unsigned int		nr_forks;
+	pid_t			pid;
+};
+
+static int perf_test_nr_events(void)
+{
+	struct perf_event_context *ctx = current->perf_event_ctxp;
+
+	return ctx ? READ_ONCE(ctx->nr_events) : 0;
+}
+
+static int perf_test_heir(void *data)
+{
+	struct perf_test_heir *heir = data;
+
+	if (heir->end)
+		wait_for_completion_timeout(heir->end, PERF_TEST_TIMEOUT);
+	heir->nr_events = perf_test_nr_events();
+	kthread_exit(0);
+}
+
+static void perf_test_fork_heir(struct perf_test_task *t, void *arg)
+{
+	struct perf_test_heir *heir = arg;
+	int stat;
+
+	heir->pid = kernel_thread(perf_test_heir, heir, "perf_test_heir", SIGCHLD);
+	if (heir->pid > 0)
+		kernel_wait(heir->pid, &stat);
+	WRITE_ONCE(heir->nr_forks, heir->nr_forks + 1);
+}
+
+static void perf_test_fork_heirs(struct perf_test_task *t, void *arg)
+{
+	struct perf_test_heir *heir = arg;
+
+	do {
+		perf_test_fork_heir(t, heir);
+		cond_resched();
+	} while (heir->pid > 0 && !READ_ONCE(t->stop));
+}
+
+static void perf_test_expect_gone(struct kunit *test, struct perf_test_pmu *tp)
+{
+	KUNIT_EXPECT_EQ(test, 0, tp->err);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&tp->nr_events));
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&tp->nr_late));
+}
+
+/*
+ * A fork that begins when perf_pmu_unregister() has ceased to wait for those that
+ * were there already, and that inherits an event before this is taken off. What
+ * it inherits has to be found behind that one.
+ */
+static void test_unregister_in_fork(struct kunit *test)
+{
+	struct perf_test *pt = test->priv;
+	struct perf_test_task *t = perf_test_task(test), *unregister = perf_test_task(test);
+	struct perf_test_pmu *tp = perf_test_pmu_register(test);
+	struct completion end;
+	struct perf_test_heir heir = { .end = &end };
+	struct perf_event *event;
+
+	init_completion(&end);
+	tp->first = perf_test_pmu_open(test, tp, NULL, pt->cpu);
+	event = perf_test_pmu_open(test, tp, t, -1);
+
+	/* Events are taken off in the order in which they were opened. */
+	perf_test_start(unregister, perf_test_pmu_unregister, tp);
+	KUNIT_EXPECT_NE(test, 0, wait_for_completion_timeout(&tp->first_gone, PERF_TEST_TIMEOUT));
+	WRITE_ONCE(tp->hold, true);
+	perf_test_start(t, perf_test_fork_heir, &heir);
+	KUNIT_EXPECT_NE(test, 0, wait_for_completion_timeout(&tp->held, PERF_TEST_TIMEOUT));
+	complete(&tp->go_on);
+	/* Now it waits for the fork, to take @event off. */
+	perf_test_settle(unregister);
+	KUNIT_EXPECT_FALSE(test, completion_done(&unregister->done));
+	complete(&tp->release);
+
+	perf_test_finish(unregister);
+	perf_test_expect_gone(test, tp);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&tp->nr_inherited));
+	KUNIT_EXPECT_EQ(test, PERF_EVENT_STATE_REVOKED, event->state);
+
+	/* The child has been there all the time. */
+	complete_all(&end);
+	perf_test_finish(t);
+	KUNIT_EXPECT_GT(test, heir.pid, 0);
+	KUNIT_EXPECT_EQ(test, 0, heir.nr_events);
+
+	/* Nothing is left to be inherited. */
+	perf_test_run(t, perf_test_fork_heir, &heir);
+	KUNIT_EXPECT_GT(test, heir.pid, 0);
+	KUNIT_EXPECT_EQ(test, 1, atomic_read(&tp->nr_inherited));
+	perf_test_expect_gone(test, tp);
+}
+
+#define PERF_TEST_UNREGISTER_ROUNDS	5
+
+static void perf_test_wait_for_forks(struct perf_test_heir *heir)
+{
+	unsigned int nr = READ_ONCE(heir->nr_forks);
+
+	while (READ_ONCE(heir->nr_forks) - nr < 3 && READ_ONCE(heir->pid) >= 0)
+		schedule_timeout_uninterruptible(1);
+}
+
+/* The same at any moment of a fork, and of an exit */
+static void test_unregister_while_forking(struct kunit *test)
+{
+	struct perf_test_task *t = perf_test_task(test);
+	struct perf_test_heir heir = {};
+	struct perf_event *events[4];
+	struct perf_test_pmu *tp;
+	int i, j;
+
+	for (i = 0; i < PERF_TEST_UNREGISTER_ROUNDS; i++) {
+		tp = perf_test_pmu_register(test);
+		for (j = 0; j < ARRAY_SIZE(events); j++)
+			events[j] = perf_test_pmu_open(test, tp, t, -1);
+
+		perf_test_start(t, perf_test_fork_heirs, &heir);
+		perf_test_wait_for_forks(&heir);
+		perf_test_pmu_unregister(NULL, tp);
+		KUNIT_EXPECT_EQ(test, 0, atomic_read(&tp->nr_events));
+		perf_test_wait_for_forks(&heir);
+		perf_test_finish(t);
+
+		perf_test_expect_gone(test, tp);
+		KUNIT_EXPECT_GE(test, atomic_read(&tp->nr_inherited), 3 * ARRAY_SIZE(events));
+		KUNIT_EXPECT_GT(test, heir.pid, 0);
+		KUNIT_EXPECT_EQ(test, 0, heir.nr_events);
+		for (j = 0; j < ARRAY_SIZE(events); j++) {
+			KUNIT_EXPECT_EQ(test, PERF_EVENT_STATE_REVOKED, events[j]->state);
+			perf_test_close(test, events[j]);
+		}
+	}
+}
+
 static void test_cpu_offline(struct kunit *test)
 {
 	struct perf_test *pt = test->priv;
@@ -1242,6 +1517,8 @@ static struct kunit_case perf_events_core_test_cases[] = {
 	KUNIT_CASE(test_overflow_disables),
 	KUNIT_CASE(test_fork_inherits),
 	KUNIT_CASE(test_fork_error),
+	KUNIT_CASE(test_unregister_in_fork),
+	KUNIT_CASE(test_unregister_while_forking),
 	KUNIT_CASE(test_cpu_offline),
 	KUNIT_CASE(test_groups_fair),
 	KUNIT_CASE(test_groups_sizes),
