@@ -78,7 +78,8 @@ failures() {
 			for xml in "$dir"/kunit.xml "$dir"/kselftest.xml; do
 				[ ! -s "$xml" ] || xmlstarlet sel -T -t -m '//testcase[failure|error]' -v 'concat(../@name, " ", @name)' -n "$xml"
 			done
-		} | sort -u >"$dir/failures.new"
+		} | { grep -vFf <(awk -F'\t' -v arch="$arch" '$1 == arch { print $2 }' "$TOP/scripts/known-failures") || true; } |
+			sort -u >"$dir/failures.new"
 		mv "$dir/failures.new" "$dir/failures"
 	fi
 	echo "$dir/failures"

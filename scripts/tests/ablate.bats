@@ -154,3 +154,10 @@ commit() {
 	run "$repo/scripts/ablate.sh"
 	one_line "there is no patch Three"
 }
+
+@test "ablate: what is known to fail on the guests is in no row" {
+	printf 'x86_64\tsuite three\twhy\n' >"$repo/scripts/known-failures"
+	BATS_TESTS='one two three' run "$repo/scripts/ablate.sh"
+	[ "$status" -eq 0 ]
+	! grep three "$repo/build/ablate/table.md"
+}
