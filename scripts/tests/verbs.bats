@@ -89,6 +89,32 @@ kunit_py() {
 	one_line "there is no $work/src/obj-perf/perf"
 }
 
+# perf_that_fails BPF CASE...: a perf with BPF ON or OFF, and its test, of which these
+# cases fail.
+perf_that_fails() {
+	local bpf=$1 tests=$work/src/tools/perf/tests/shell
+	shift
+	mkdir -p "$tests" "$work/src/obj-perf"
+	printf '#!/bin/sh\necho "bpf_skeletons: [ %s ]"\n' "$bpf" >"$work/src/obj-perf/perf"
+	chmod +x "$work/src/obj-perf/perf"
+	{ printf "echo '%s [Failed to record]'\n" "$@"; echo 'exit 1'; } >"$tests/a.sh"
+	TESTS=a.sh SUITES='' run "$repo/scripts/perf-test.sh" "$work/src"
+	[ "$status" -ne 4 ] || skip "${lines[-1]}"
+}
+
+@test "perf-test: the case that needs BPF is left out without it, loudly" {
+	perf_that_fails OFF 'Uid sampling'
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"Uid sampling [Skipped: this perf has no BPF]"* ]]
+}
+
+@test "perf-test: that case with BPF, and any other without, is a failure" {
+	perf_that_fails ON 'Uid sampling'
+	[ "$status" -eq 1 ]
+	perf_that_fails OFF 'Uid sampling' 'Basic'
+	[ "$status" -eq 1 ]
+}
+
 # tree_of TEXT...: a kernel of one file, a commit for each text. Its compiler warns of
 # each line with 'bad' in it, and fails at 'broken'.
 tree_of() {
