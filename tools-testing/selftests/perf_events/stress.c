@@ -741,6 +741,23 @@ static __attribute__((noreturn)) void traced_work(unsigned int seed)
 	_exit(1);
 }
 
+/* Of /proc/PID/stat; a task that is stopped or dead explains events that do not run. */
+static char task_state(pid_t pid)
+{
+	char path[32], state = '?';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	if (!file)
+		return '-';
+	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+		state = '?';
+	fclose(file);
+
+	return state;
+}
+
 #define self_open_groups(i) open_groups(_metadata, self, i)
 static void open_groups(struct __test_metadata *_metadata, FIXTURE_DATA(stress_groups) * self,
 			int i)
@@ -839,7 +856,8 @@ TEST_F_TIMEOUT(stress_groups, rotation, MAX_SECONDS)
 				usleep(2000);
 				ASSERT_EQ(0, perf_read(event->fd, &now));
 			} while (now.running <= event->last.running && --tries);
-			EXPECT_LT(event->last.running, now.running);
+			EXPECT_LT(event->last.running, now.running)
+				TH_LOG("task %d is in state %c", i, task_state(self->task[i]));
 		}
 	}
 	TH_LOG("%lu steps, traced %lu times", stress->steps, traces);
