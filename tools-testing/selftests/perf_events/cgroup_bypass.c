@@ -434,7 +434,8 @@ TEST_F(cgroup_bypass, move)
 			disable = mock_pmu_calls(pmu_name[0], "pmu_disable");
 			enable = mock_pmu_calls(pmu_name[0], "pmu_enable");
 			ASSERT_EQ(0, spinner_halt(&spinner));
-			if (moved == moves[i].moved && disable == moves[i].touched)
+			if (moved == moves[i].moved && disable == moves[i].touched &&
+			    enable == moves[i].touched)
 				break;
 		}
 		EXPECT_EQ(moves[i].moved, moved) {

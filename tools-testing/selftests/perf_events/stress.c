@@ -726,8 +726,6 @@ static __attribute__((noreturn)) void traced_work(unsigned int seed)
 
 	random_number = seed;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* That of exec(), if the tracer has left meanwhile */
-	signal(SIGTRAP, SIG_IGN);
 	for (i = rnd(200); i; i--) {
 		if (!rnd(4))
 			burn_cpu(rnd(5));
@@ -778,27 +776,27 @@ static void open_groups(struct __test_metadata *_metadata, FIXTURE_DATA(stress_g
 	}
 }
 
-/* Stop it, look at it for a while, let it go. What it does of itself goes on. */
+/*
+ * Stop it, look at it for a while, let it go. Neither that stop nor exec() sends it
+ * a signal, which would be on its way yet when the tracer leaves; a step does, but
+ * it is the tracer who gets that.
+ */
 static void step_trace(FIXTURE_DATA(stress_groups) * self, int i)
 {
-	int status, n, sig;
+	int status, n;
 
-	if (ptrace(PTRACE_ATTACH, self->task[i], 0, 0))
+	if (ptrace(PTRACE_SEIZE, self->task[i], 0, 0) ||
+	    ptrace(PTRACE_INTERRUPT, self->task[i], 0, 0))
 		return;
 	if (waitpid(self->task[i], &status, __WALL) != self->task[i])
 		return;
 	for (n = rnd(10); n && WIFSTOPPED(status); n--) {
-		sig = WSTOPSIG(status);
-		if (sig == SIGSTOP || sig == SIGTRAP)
-			sig = 0;
-		if (ptrace(rnd(2) ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, self->task[i], 0, sig))
+		if (ptrace(rnd(2) ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, self->task[i], 0, 0))
 			break;
 		if (waitpid(self->task[i], &status, __WALL) != self->task[i])
 			break;
 	}
 	ptrace(PTRACE_DETACH, self->task[i], 0, 0);
-	/* The SIGSTOP of PTRACE_ATTACH may be on its way yet. */
-	kill(self->task[i], SIGCONT);
 }
 
 TEST_F_TIMEOUT(stress_groups, rotation, MAX_SECONDS)
