@@ -44,16 +44,27 @@ while read -r line; do
 	complain "MAINTAINERS-snippet: $line"
 done < <(sort -u "$tmp/snippet.says" "$tmp/merged.says")
 
-# Patches of the same files have the same owners: one is asked about.
+# Patches of the same files have the same owners: one is asked about, and once for the
+# same MAINTAINERS.
 for patch in "$TOP"/patches/*.patch; do
 	printf '%s\t%s\n' "$(git apply --numstat "$patch" | cut -f 3 | paste -sd ' ')" "$patch"
-done | awk -F'\t' '!($1 in seen) { seen[$1]; print $2 }' >"$tmp/ask"
-export top
-# shellcheck disable=SC2016 # for the shells that xargs starts
-xargs -P "$JOBS" -I '{}' bash -c '
+done | awk -F'\t' '!($1 in seen) { seen[$1]; print }' >"$tmp/ask"
+rules=$(cd "$top" && sha256sum MAINTAINERS scripts/get_maintainer.pl)
+owned() {
+	local mark
+	mark=$(remembered owners "$rules" <<<"${1%%	*}")
+	[ ! -e "$mark" ] || return 0
 	cd "$top"
-	./scripts/get_maintainer.pl --no-git --no-git-fallback "$1" 2>/dev/null |
-		grep -v ":THE REST)" | grep -qE "\((maintainer|supporter)" || echo "${1##*/}"' _ '{}' <"$tmp/ask" >"$tmp/ownerless"
+	if ./scripts/get_maintainer.pl --no-git --no-git-fallback "${1#*	}" 2>/dev/null |
+		grep -v ":THE REST)" | grep -qE "\((maintainer|supporter)"; then
+		touch "$mark"
+	else
+		echo "${1##*/}"
+	fi
+}
+export -f owned remembered
+export top rules CACHE
+xargs -d '\n' -P "$JOBS" -I '{}' bash -c 'owned "$1"' _ '{}' <"$tmp/ask" >"$tmp/ownerless"
 while read -r name; do
 	excused "$name" OWNER || complain "$name: get_maintainer.pl finds no maintainer for it"
 done < <(sort "$tmp/ownerless")

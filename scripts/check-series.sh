@@ -107,14 +107,20 @@ fi
 if [ -d "$tmp/tree" ]; then
 	check "MAINTAINERS and owners" "$TOP/scripts/check-maintainers.sh" "$tmp/tree" "$base"
 	check "kernel-doc" "$TOP/scripts/check-kernel-doc.sh" "$tmp/tree" "$base"
-	# checkpatch PATCH: leaves what it says, and a mark if that is nothing.
+	# checkpatch PATCH: leaves what it says, and a mark if that is nothing. A patch that
+	# was clean to this checkpatch.pl, with these excuses, is not asked about again.
 	checkpatch() {
-		local log=$tmp/checkpatch/${1##*/}
-		cd "$tmp/tree" && ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types \
-			--ignore "$(excuses "${1##*/}")" "$1" >"$log" 2>&1 && touch "$log.ok"
+		local log=$tmp/checkpatch/${1##*/} mark
+		mark=$(remembered checkpatch "$rules" "$(excuses "${1##*/}")" <"$1")
+		cd "$tmp/tree"
+		if [ -e "$mark" ] || ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types \
+			--ignore "$(excuses "${1##*/}")" "$1" >"$log" 2>&1; then
+			touch "$log.ok" "$mark"
+		fi
 	}
-	export -f checkpatch excuses
-	export tmp TOP
+	rules=$(cd "$tmp/tree/scripts" && sha256sum checkpatch.pl spelling.txt const_structs.checkpatch)
+	export -f checkpatch excuses remembered
+	export tmp TOP CACHE rules
 	mkdir "$tmp/checkpatch"
 	printf '%s\n' "$TOP"/patches/*.patch | xargs -P "$JOBS" -I '{}' bash -c 'checkpatch "$1"' _ '{}' || true
 	for patch in "$TOP"/patches/*.patch; do

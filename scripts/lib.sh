@@ -62,6 +62,16 @@ lock() {
 	export QUIETPERF_LOCKED=1
 }
 
+# remembered WHAT KEY...: the name of a file in the cache for a verdict on standard input
+# and KEY, which has everything else that the verdict depends on. Who finds nothing wrong
+# makes the file.
+remembered() {
+	local folder=$CACHE/remembered/$1
+	shift
+	mkdir -p "$folder"
+	echo "$folder/$({ printf '%s\n' "$@" && cat; } | sha256sum | cut -c 1-64)"
+}
+
 # need_space DIR GIB: stop before a disk fills up half-way.
 need_space() {
 	local free
