@@ -42,6 +42,14 @@ parse() {
 	fi
 }
 
+# said: what failed, and what it had said before, as the parser prints it.
+said() {
+	sed 's/^\[[0-9:]*\] //' "$out/kunit.txt" "$out/kselftest.txt" | awk '
+		/^\[(FAILED|CRASHED|ERROR)\]/ { printf "%s%s\n", lines, $0 }
+		/^\[|^=/ { lines = ""; next }
+		{ lines = lines $0 "\n" }' >&2
+}
+
 rm -f "$out/results.tsv"
 parse kunit "$out/kernel.log"
 known=$(awk -F'\t' -v arch="$arch" '$1 == arch { print $2 }' "$TOP/scripts/known-failures")
@@ -55,4 +63,8 @@ awk -F'\t' -v OFS='\t' '
 	{ print; failed += $4 }
 	END { exit failed > 0 }' "$TOP/scripts/known-failures" "$out/results.tsv" >"$out/results.new" || rc=1
 mv "$out/results.new" "$out/results.tsv"
+[ "$rc" -eq 0 ] || {
+	say "--- what the tests said that failed:"
+	said
+}
 exit $rc

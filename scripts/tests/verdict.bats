@@ -160,6 +160,16 @@ json() { python3 -c "import json, sys; j = json.load(open(sys.argv[1])); print($
 	[ "$(row 'selftests: sched: plain')" = "0 1 0" ]
 }
 
+@test "what a test said that fails is shown, and not what others said" {
+	sed -i -e 's/^# ok 1 global.a/# # a.c:1:a:fine\n&/' \
+		-e 's/^# ok 2 global.b/# # b.c:7:b:Expected 1 (1) == n (2)\n# not ok 2 global.b/' \
+		-e 's/^ok 1 sel.*/not ok 1 selftests: perf_events: one # exit=1/' "$out/job.log"
+	results
+	[ "$status" -eq 1 ]
+	[[ "$output" == *$'what the tests said that failed:\n# b.c:7:b:Expected 1 (1) == n (2)\n[FAILED] global.b'* ]]
+	[[ "$output" != *"a.c:1:a:fine"* ]]
+}
+
 @test "a program whose results pass and which then exits with an error fails" {
 	sed -i 's/^ok 1 sel.*/not ok 1 selftests: perf_events: one # exit=139/' "$out/job.log"
 	results
