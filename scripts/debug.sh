@@ -24,11 +24,12 @@ stress=${STRESS:-600} fuzz=${FUZZ:-20000} long=
 [ "$fuzz" = 0 ] || long+=" quietperf.fuzz=$fuzz"
 [ -z "${SEED:-}" ] || long+=" quietperf.seed=$SEED"
 failed=
+# slab_debug=Z, for kmemleak: else a slab keeps stale pointers to what was allocated last.
 for arch in "${arches[@]}"; do
 	for kind in "${kinds[@]}"; do
 		say "== $arch, $kind"
-		ARCH=$arch PURPOSE=test-$kind OUT_SUFFIX=-$kind SMP=4 THREADS=multi MEM=2G LIMIT=${LIMIT:-$((5400 + stress))} \
-			APPEND="quietperf.limit=900 quietperf.debug=1$long ${APPEND:-}" "$TOP/scripts/run.sh" || failed+=" $arch-$kind"
+		ARCH=$arch PURPOSE=test-$kind OUT_SUFFIX=-$kind SMP=4 THREADS=${THREADS:-multi} MEM=2G LIMIT=${LIMIT:-$((5400 + stress))} \
+			APPEND="quietperf.limit=900 quietperf.debug=1 slab_debug=Z$long ${APPEND:-}" "$TOP/scripts/run.sh" || failed+=" $arch-$kind"
 	done
 done
 [ -z "$failed" ] || die "failed:$failed, see above"

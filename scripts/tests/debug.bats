@@ -21,10 +21,11 @@ setup_file() {
 	teardown_copy
 }
 
-# boot: KASAN tells of the first fault alone if it is not asked for more.
+# boot: KASAN tells of the first fault alone if it is not asked for more; slab_debug is as
+# in 'make debug'.
 boot() {
 	QUIETPERF_CACHE=$main_cache LIMIT=${LIMIT:-600} SMP=2 MEM=2G THREADS=multi \
-		APPEND='kunit.enable=0 kasan_multi_shot' \
+		APPEND='kunit.enable=0 kasan_multi_shot slab_debug=Z' \
 		"$repo/scripts/boot.sh" x86_64 "$obj" "$work/job" "$out" \
 		>"$out/verdict" 2>&1 3>&- || echo "status $?" >>"$out/verdict"
 }
