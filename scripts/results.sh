@@ -4,7 +4,8 @@
 # KTAP parser; write kunit.xml and kselftest.xml (JUnit), kunit.json and
 # kselftest.json (as KernelCI has it), and results.tsv
 # (arch, suite, passed, failed, skipped, known to fail, why). Status 1 if anything
-# failed that is not in known-failures, or fewer results came than were planned.
+# failed that is not in known-failures for ARCH or the name of OUT, or fewer results came
+# than were planned.
 . "$(dirname "$0")/lib.sh"
 usage_if_asked "$@"
 [ $# -eq 3 ] || die "usage: results.sh ARCH SRC OUT"
@@ -52,14 +53,14 @@ said() {
 
 rm -f "$out/results.tsv"
 parse kunit "$out/kernel.log"
-known=$(awk -F'\t' -v arch="$arch" '$1 == arch { print $2 }' "$TOP/scripts/known-failures")
+known=$(awk -F'\t' -v arch="$arch" -v boot="${out##*/}" '$1 == arch || $1 == boot { print $2 }' "$TOP/scripts/known-failures")
 awk -v known="$known" -f "$TOP/scripts/ktap-nest.awk" "$out/job.log" >"$out/kselftest.ktap"
 parse kselftest "$out/kselftest.ktap"
 
 # What is known to fail moves to its own column.
-awk -F'\t' -v OFS='\t' '
-	NR == FNR { if (!/^#/) why[$1, $2] = $3; next }
-	($1, $2) in why && $4 { $6 = $4; $4 = 0; $7 = "known to fail: " why[$1, $2] }
+awk -F'\t' -v OFS='\t' -v arch="$arch" -v boot="${out##*/}" '
+	NR == FNR { if ($1 == arch || $1 == boot) why[$2] = $3; next }
+	$2 in why && $4 { $6 = $4; $4 = 0; $7 = "known to fail: " why[$2] }
 	{ print; failed += $4 }
 	END { exit failed > 0 }' "$TOP/scripts/known-failures" "$out/results.tsv" >"$out/results.new" || rc=1
 mv "$out/results.new" "$out/results.tsv"
