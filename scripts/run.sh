@@ -22,8 +22,9 @@ out=$BUILD/$ARCH${OUT_SUFFIX:-}
 rm -f "$out"/*.tsv "$out"/*.xml "$out"/*.json
 say "booting $ARCH"
 boot=0 tests=0
+hangs=$(awk -F'\t' -v arch="$ARCH" '$1 == arch && $3 ~ /^hangs/ { sub(/.*: /, "", $2); print $2 }' "$TOP/scripts/known-failures" | paste -sd,)
 run_tests() {
-	"$TOP/scripts/boot.sh" "$ARCH" "$obj" "$TOP/qemu/jobs/kselftest.sh" "$out"
+	APPEND="quietperf.hangs=$hangs ${APPEND:-}" "$TOP/scripts/boot.sh" "$ARCH" "$obj" "$TOP/qemu/jobs/kselftest.sh" "$out"
 }
 run_tests || { lost_code "$ARCH" "$out/kernel.log" && run_tests; } || boot=1
 # Also of a guest that ended badly: what it got done is told.

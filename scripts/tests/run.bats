@@ -40,3 +40,11 @@ boots() {
 	one_line "the boot failed"
 	[ "$(wc -l <"$work/boots")" -eq 1 ]
 }
+
+@test "run: the guest is told what is known to hang in it" {
+	stand_in boot.sh <<<"mkdir -p \"\$4\"; touch \"\$4/kernel.log\"; echo \"\$1 \$APPEND\" >>$work/boots"
+	printf 'arm64\tselftests: a: slow\tfails\narm64\tselftests: a: one\thangs here\narm64\tselftests: b: two\thangs too\n' >"$repo/scripts/known-failures"
+	ARCH=arm64 APPEND=more "$repo/scripts/run.sh"
+	ARCH=x86_64 "$repo/scripts/run.sh"
+	[ "$(cat "$work/boots")" = $'arm64 quietperf.hangs=one,two more\nx86_64 quietperf.hangs= ' ]
+}
