@@ -232,7 +232,7 @@ static int run(int nr, bool threads, int calls)
 #define CALLS	6
 
 /* Each event alone, and with everything in between the forks that there is */
-TEST_F_TIMEOUT(inherit_sum, single, 60)
+TEST_F_TIMEOUT(inherit_sum, single, 300)
 {
 	struct perf_count count;
 	int i;
@@ -250,7 +250,7 @@ TEST_F_TIMEOUT(inherit_sum, single, 60)
 }
 
 /* In groups that are read at once, with and without samples that do it as well */
-TEST_F_TIMEOUT(inherit_sum, group, 60)
+TEST_F_TIMEOUT(inherit_sum, group, 300)
 {
 	__u64 ids[NR_EVENTS], buf[MAX_READ];
 	int i, j;
@@ -276,7 +276,7 @@ TEST_F_TIMEOUT(inherit_sum, group, 60)
 }
 
 /* Events that are off when the children inherit them count from when they are enabled. */
-TEST_F_TIMEOUT(inherit_sum, paused, 60)
+TEST_F_TIMEOUT(inherit_sum, paused, 300)
 {
 	struct perf_count count;
 	int i;
@@ -494,7 +494,7 @@ TEST_F(inherit_one, exec_after_swap)
 }
 
 /* Events come and go on a task that forks all the time, in groups and alone. */
-TEST_F_TIMEOUT(inherit_one, close_while_forking, 60)
+TEST_F_TIMEOUT(inherit_one, close_while_forking, 300)
 {
 	const char *missing = mock_pmu_missing();
 	char counters[16];
