@@ -2,11 +2,11 @@
 # Usage: [ARCH=] [ONLY=] [KDIR=] [BASE=] debug.sh
 # KUnit and the kselftests on kernels that watch themselves, with four CPUs: one with
 # lockdep, KASAN, kmemleak and their like, one with KCSAN; emulated in a thread each, for
-# races that are real. Afterwards, in the same boot,
-# the stress tests for so long, all three at once, and so many random calls. From the
-# environment: ARCH (both if left out), ONLY (debug or kcsan), STRESS (seconds, 600; 0
-# for none), FUZZ (calls, 20000; 0 for none), SEED (another one each time), KDIR, BASE,
-# SERIES as for run.sh.
+# races that are real. Afterwards, in the same boot, the stress tests for so long, all
+# three at once, and so many random calls. From the environment: ARCH (both if left out),
+# ONLY (debug or kcsan), STRESS (seconds, 600; 0 for none), FUZZ (calls, 20000; 0 for
+# none), SEED (another one each time), THREADS (single: all CPUs in one thread, on a busy
+# machine), KDIR, BASE, SERIES as for run.sh.
 . "$(dirname "$0")/lib.sh"
 usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: ARCH=, ONLY=, KDIR=, BASE= and SERIES= come from the environment"
