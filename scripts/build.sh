@@ -55,9 +55,17 @@ if [ "$stamp" != "$(cat "$obj/.stamp" 2>/dev/null)" ]; then
 	echo "$stamp" >"$obj/.stamp"
 fi
 
+# A kernel of the same source and configuration is not built again: source.sh leaves no
+# change in SRC that its commit does not have.
+if [ "$stamp" = "$(cat "$obj/.built" 2>/dev/null)" ] && [ -f "$obj/$KIMAGE" ]; then
+	echo "$obj"
+	exit 0
+fi
+rm -f "$obj/.built"
 say "building $arch kernel ($purpose)"
 counted "$log" "$arch build, objects" '^ +(CC|AS|AR|LD)' \
 	kmake "$src" "$obj" -j"$JOBS" "KBUILD_VERBOSE=0" -s quiet=quiet_ all
 grep -nE 'warning:' "$log" >&2 && die "$arch: the build warns: the whole log is $log"
 [ -f "$obj/$KIMAGE" ] || die "$arch: the build made no $KIMAGE: the whole log is $log"
+echo "$stamp" >"$obj/.built"
 echo "$obj"

@@ -20,6 +20,7 @@ MAX_CODE=400 MAX_TESTS=1100
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/quietperf-mails.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/text"
+: >"$tmp/marks"
 
 # check_text SUBJECT BODY PATCH: complaints, 'TYPE what', about what people read.
 check_text() {
@@ -103,8 +104,13 @@ check_posting() {
 	esac
 }
 
+# A patch of which nothing was said is not read again by the same scripts.
+rules=$(cat "$TOP/scripts/"{check-mails,lib}.sh "$exceptions" | sha256sum && codespell --version) || die "there is no codespell"
 for patch in "${patches[@]}"; do
 	name=${patch##*/}
+	mark=$(remembered mails "$rules" <"$patch")
+	[ ! -e "$mark" ] || continue
+	echo "$name	$mark" >>"$tmp/marks"
 	if ! git mailinfo -b "$tmp/body" /dev/null <"$patch" >"$tmp/head" 2>/dev/null || ! git apply --numstat "$patch" >/dev/null 2>&1; then
 		echo "$name	MAIL is no mail with a patch"
 		continue
@@ -124,6 +130,10 @@ codespell --ignore-words "$tmp/words" "$tmp/text" >"$tmp/spelling" || status=$?
 # 65 is its way to say that it found something.
 [ "$status" -eq 0 ] || [ "$status" -eq 65 ] || die "codespell failed (status $status), see above"
 sed "s|^$tmp/text/\([^:]*\):[0-9]*: |\1\tSPELLING |" "$tmp/spelling" >>"$tmp/complaints"
+
+while IFS=$'\t' read -r name mark; do
+	grep -q "^$name	" "$tmp/complaints" || touch "$mark"
+done <"$tmp/marks"
 
 rc=0
 while IFS=$'\t' read -r name what; do

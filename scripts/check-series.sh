@@ -57,35 +57,59 @@ else
 fi
 check "subjects, changelogs, trailers, sizes, spelling" "$TOP/scripts/check-mails.sh"
 
+# applies NAME FUNCTION: a way of applying that has held for these patches, on this base,
+# with these tools and scripts, holds: it is not gone again.
+applied=$(sha256sum <"$TOP/patches/.series" && cat "$TOP"/scripts/{check-series,series,tree,export,lib}.sh | sha256sum &&
+	find "$TOP/kernel" "$TOP/tools-testing" -type f | sort | xargs -r sha256sum | sed "s|  $TOP/|  |" &&
+	git --version && quilt --version && git -C "$repo" rev-parse "$base^{tree}")
+applies() {
+	local mark
+	mark=$(cat "$TOP"/patches/* | remembered applies "$1" "$applied")
+	if [ -e "$mark" ]; then
+		ok "$1 (since $(date -r "$mark" '+%F %T'))"
+	elif "$2"; then
+		ok "$1"
+		touch "$mark"
+	else
+		bad "$1"
+	fi
+}
+
 # The literal command.
-bare_tree am
-(cd "$tmp/am" && git -c core.hooksPath=/dev/null am -q "$TOP"/patches/*) >"$tmp/log" 2>&1 || cat "$tmp/log" >&2
-if [ "$(git -C "$tmp/am" rev-parse 'HEAD^{tree}')" = "$want" ]; then ok "git am patches/*"; else bad "git am patches/*"; fi
+git_am() {
+	bare_tree am
+	(cd "$tmp/am" && git -c core.hooksPath=/dev/null am -q "$TOP"/patches/*) >"$tmp/log" 2>&1 || cat "$tmp/log" >&2
+	[ "$(git -C "$tmp/am" rev-parse 'HEAD^{tree}')" = "$want" ]
+}
+applies "git am patches/*" git_am
 
 # quilt, on the files that the patches touch; it tells fuzz and offsets.
-mkdir "$tmp/quilt"
-git -C "$repo" diff --name-only --no-renames --diff-filter=a "$base" "$commit" >"$tmp/files"
-git -C "$repo" archive "$base" --pathspec-from-file="$tmp/files" 2>/dev/null | tar -xf - -C "$tmp/quilt" 2>/dev/null ||
-	xargs git -C "$repo" archive "$base" -- <"$tmp/files" | tar -xf - -C "$tmp/quilt"
-cp -r "$TOP/patches" "$tmp/quilt/patches"
-quilt_ok=1
-(cd "$tmp/quilt" && QUILT_SERIES=.series quilt --quiltrc - push -a --fuzz=0 --color=never) >"$tmp/log" 2>&1 || quilt_ok=0
-if grep -E '^Hunk .*(offset|fuzz)' "$tmp/log" >&2; then quilt_ok=0; fi
-git -C "$repo" diff --name-only --no-renames --diff-filter=d "$base" "$commit" | while read -r file; do
-	git -C "$repo" show "$commit:$file" | cmp -s - "$tmp/quilt/$file" || echo "$file differs after quilt push"
-done >"$tmp/differs"
-if [ "$quilt_ok" = 1 ] && [ ! -s "$tmp/differs" ]; then
-	ok "quilt push -a, no fuzz, no offset"
-else
-	tail -n 5 "$tmp/log" "$tmp/differs" >&2
-	bad "quilt push -a, no fuzz, no offset"
-fi
+quilt_push() {
+	local quilt_ok=1
+	mkdir "$tmp/quilt"
+	git -C "$repo" diff --name-only --no-renames --diff-filter=a "$base" "$commit" >"$tmp/files"
+	git -C "$repo" archive "$base" --pathspec-from-file="$tmp/files" 2>/dev/null | tar -xf - -C "$tmp/quilt" 2>/dev/null ||
+		xargs git -C "$repo" archive "$base" -- <"$tmp/files" | tar -xf - -C "$tmp/quilt"
+	cp -r "$TOP/patches" "$tmp/quilt/patches"
+	(cd "$tmp/quilt" && QUILT_SERIES=.series quilt --quiltrc - push -a --fuzz=0 --color=never) >"$tmp/log" 2>&1 || quilt_ok=0
+	if grep -E '^Hunk .*(offset|fuzz)' "$tmp/log" >&2; then quilt_ok=0; fi
+	git -C "$repo" diff --name-only --no-renames --diff-filter=d "$base" "$commit" | while read -r file; do
+		git -C "$repo" show "$commit:$file" | cmp -s - "$tmp/quilt/$file" || echo "$file differs after quilt push"
+	done >"$tmp/differs"
+	[ "$quilt_ok" = 1 ] && [ ! -s "$tmp/differs" ] || {
+		tail -n 5 "$tmp/log" "$tmp/differs" >&2
+		return 1
+	}
+}
+applies "quilt push -a, no fuzz, no offset" quilt_push
 
-# git quiltimport
-bare_tree import
-(cd "$tmp/import" && git -c core.hooksPath=/dev/null quiltimport --patches "$TOP/patches" --series "$TOP/patches/.series") \
-	>"$tmp/log" 2>&1 || tail -n 5 "$tmp/log" >&2
-if [ "$(git -C "$tmp/import" rev-parse 'HEAD^{tree}')" = "$want" ]; then ok "git quiltimport"; else bad "git quiltimport"; fi
+quiltimport() {
+	bare_tree import
+	(cd "$tmp/import" && git -c core.hooksPath=/dev/null quiltimport --patches "$TOP/patches" --series "$TOP/patches/.series") \
+		>"$tmp/log" 2>&1 || tail -n 5 "$tmp/log" >&2
+	[ "$(git -C "$tmp/import" rev-parse 'HEAD^{tree}')" = "$want" ]
+}
+applies "git quiltimport" quiltimport
 
 # make tree and make export change nothing: the mails and the plain copies.
 round_trip() {
@@ -93,45 +117,42 @@ round_trip() {
 	mkdir "$tmp/out"
 	TREE=$tmp/tree "$TOP/scripts/tree.sh" >/dev/null && TREE=$tmp/tree OUT=$tmp/out "$TOP/scripts/export.sh" || return 1
 	for part in patches kernel tools-testing; do
-		diff -r "$TOP/$part" "$tmp/out/$part" || return 1
+		diff -r "$TOP/$part" "$tmp/out/$part" >"$tmp/log" || {
+			head -n 20 "$tmp/log" >&2
+			return 1
+		}
 	done
 }
-if round_trip >"$tmp/log"; then
-	ok "make tree && make export change nothing"
-else
-	head -n 20 "$tmp/log" >&2
-	bad "make tree && make export change nothing"
-fi
+applies "make tree && make export change nothing" round_trip
 
 # What needs the patched tree.
-if [ -d "$tmp/tree" ]; then
-	check "MAINTAINERS and owners" "$TOP/scripts/check-maintainers.sh" "$tmp/tree" "$base"
-	check "kernel-doc" "$TOP/scripts/check-kernel-doc.sh" "$tmp/tree" "$base"
-	# checkpatch PATCH: leaves what it says, and a mark if that is nothing. A patch that
-	# was clean to this checkpatch.pl, with these excuses, is not asked about again.
-	checkpatch() {
-		local log=$tmp/checkpatch/${1##*/} mark
-		mark=$(remembered checkpatch "$rules" "$(excuses "${1##*/}")" <"$1")
-		cd "$tmp/tree"
-		if [ -e "$mark" ] || ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types \
-			--ignore "$(excuses "${1##*/}")" "$1" >"$log" 2>&1; then
-			touch "$log.ok" "$mark"
-		fi
-	}
-	# Without them nothing passes, and nothing is remembered.
-	rules=$(cd "$tmp/tree/scripts" && sha256sum checkpatch.pl spelling.txt const_structs.checkpatch) || rules=
-	export -f checkpatch excuses remembered
-	export tmp TOP CACHE rules
-	mkdir "$tmp/checkpatch"
-	printf '%s\n' "$TOP"/patches/*.patch | xargs -P "$JOBS" -I '{}' bash -c 'checkpatch "$1"' _ '{}' || true
-	for patch in "$TOP"/patches/*.patch; do
-		name=${patch##*/}
-		if [ -e "$tmp/checkpatch/$name.ok" ]; then
-			ok "checkpatch --strict $name"
-		else
-			cat "$tmp/checkpatch/$name" >&2
-			bad "checkpatch --strict $name"
-		fi
-	done
-fi
+src=$("$TOP/scripts/source.sh") || exit 1
+check "MAINTAINERS and owners" "$TOP/scripts/check-maintainers.sh" "$src" "$base"
+check "kernel-doc" "$TOP/scripts/check-kernel-doc.sh" "$src" "$base"
+# checkpatch PATCH: leaves what it says, and a mark if that is nothing. A patch that
+# was clean to this checkpatch.pl, with these excuses, is not asked about again.
+checkpatch() {
+	local log=$tmp/checkpatch/${1##*/} mark
+	mark=$(remembered checkpatch "$rules" "$(excuses "${1##*/}")" <"$1")
+	cd "$src"
+	if [ -e "$mark" ] || ./scripts/checkpatch.pl --strict --no-signoff --quiet --show-types \
+		--ignore "$(excuses "${1##*/}")" "$1" >"$log" 2>&1; then
+		touch "$log.ok" "$mark"
+	fi
+}
+# Without them nothing passes, and nothing is remembered.
+rules=$(cd "$src/scripts" && sha256sum checkpatch.pl spelling.txt const_structs.checkpatch) || rules=
+export -f checkpatch excuses remembered
+export tmp src TOP CACHE rules
+mkdir "$tmp/checkpatch"
+printf '%s\n' "$TOP"/patches/*.patch | xargs -P "$JOBS" -I '{}' bash -c 'checkpatch "$1"' _ '{}' || true
+for patch in "$TOP"/patches/*.patch; do
+	name=${patch##*/}
+	if [ -e "$tmp/checkpatch/$name.ok" ]; then
+		ok "checkpatch --strict $name"
+	else
+		cat "$tmp/checkpatch/$name" >&2
+		bad "checkpatch --strict $name"
+	fi
+done
 exit $rc

@@ -21,6 +21,11 @@ if [ ! -x "$busybox" ]; then
 	mv "$(find "$tmp/x" -path '*/bin/busybox' -type f)" "$busybox"
 fi
 
+# The same tests in the same frame are not built again, see build.sh.
+stamp=$({ git -C "$src" rev-parse HEAD; "${CROSS}gcc" --version; cat "$TOP"/qemu/init "$TOP"/qemu/timeout "$0" "$busybox"; } | sha256sum)
+[ "$stamp" != "$(cat "$obj/.rootfs" 2>/dev/null)" ] || [ ! -f "$obj/rootfs.cpio.gz" ] || exit 0
+rm -f "$obj/.rootfs"
+
 install_selftests() {
 	kmake "$src" "$obj" headers
 	# A test that is gone from the source must not stay behind.
@@ -48,3 +53,4 @@ install -m 755 "$TOP/qemu/init" "$root/init"
 cp -a "$obj/kselftest-install" "$root/kselftest"
 (cd "$root" && find . | LC_ALL=C sort | cpio -o -H newc -R 0:0 --quiet | gzip -1n >"$obj/rootfs.new")
 mv "$obj/rootfs.new" "$obj/rootfs.cpio.gz"
+echo "$stamp" >"$obj/.rootfs"

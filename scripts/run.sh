@@ -8,15 +8,11 @@ usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: ARCH=, KDIR=, BASE= and SERIES= come from the environment"
 ARCH=${ARCH:-x86_64}
 arch_vars "$ARCH"
-PURPOSE=${PURPOSE:-test}
 # Twice what the tests take under emulation on a busy machine.
 export LIMIT=${LIMIT:-1200}
 
-"$TOP/scripts/setup.sh"
 lock
-src=$("$TOP/scripts/source.sh")
-obj=$("$TOP/scripts/build.sh" "$ARCH" "$PURPOSE" "$src")
-"$TOP/scripts/rootfs.sh" "$ARCH" "$src" "$obj"
+read -r src obj < <(ARCH=$ARCH "$TOP/scripts/kernel.sh") || exit 1
 
 out=$BUILD/$ARCH${OUT_SUFFIX:-}
 rm -f "$out"/*.tsv "$out"/*.xml "$out"/*.json

@@ -6,10 +6,7 @@ usage_if_asked "$@"
 [ $# -eq 0 ] || die "takes no arguments: ARCH=, KDIR=, BASE= and SERIES= come from the environment"
 ARCH=${ARCH:-x86_64}
 arch_vars "$ARCH"
-"$TOP/scripts/setup.sh"
 lock
-src=$("$TOP/scripts/source.sh")
-obj=$("$TOP/scripts/build.sh" "$ARCH" test "$src")
-"$TOP/scripts/rootfs.sh" "$ARCH" "$src" "$obj"
+read -r _ obj < <(ARCH=$ARCH PURPOSE=test "$TOP/scripts/kernel.sh") || exit 1
 say "Ctrl-A X ends QEMU"
 exec "$TOP/scripts/boot.sh" "$ARCH" "$obj" - "$BUILD/$ARCH-shell"

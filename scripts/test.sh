@@ -25,6 +25,8 @@ step() {
 	fi
 }
 
+quietly() { "$@" >/dev/null; }
+
 # beside NAME CMD...: a step that runs beside those to come, one such at a time: what the
 # load of this machine does not matter to. A guest keeps one processor busy.
 beside_logs=()
@@ -110,30 +112,38 @@ say "== the scripts"
 step shellcheck shellcheck -x -S warning "$TOP"/scripts/*.sh "$TOP/.ci/run"
 say "== the series"
 src=$("$TOP/scripts/source.sh") || die "no patched tree, see above: nothing else can be tested"
-# Read and compared, most of it by one process.
-beside "series is formally right" "$TOP/scripts/check-series.sh"
+rm -f "$BUILD"/*/results.tsv
+# Nothing is compiled beside a guest.
+say "== what is built"
 for arch in x86_64 arm64; do
-	say "== $arch"
-	# Tests of CPU time want a processor for each CPU of the guest.
-	step "$arch: run" env ARCH=$arch "$TOP/scripts/run.sh"
-	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
+	step "$arch: kernel and kselftests are built" quietly env ARCH=$arch "$TOP/scripts/kernel.sh"
 done
-say "== the rest, and beside it what runs in virtual time"
+[ "$(uname -m)" != x86_64 ] || step "perf is built" quietly "$TOP/scripts/perf.sh" "$src"
+
+# Two rows of steps, one for each processor: a guest that is emulated in one thread, or
+# in virtual time, keeps one busy.
+say "== x86_64, and beside it what does not take this machine as a whole"
+beside "series is formally right" "$TOP/scripts/check-series.sh"
+beside "arm64: run" env ARCH=arm64 THREADS=single "$TOP/scripts/run.sh"
 for arch in x86_64 arm64; do
 	beside "$arch: many groups, and frequencies, in virtual time" "$TOP/scripts/virtual-time.sh" $arch groups
 	beside "$arch: modes of preemption, in virtual time" "$TOP/scripts/virtual-time.sh" $arch preempt
 done
 beside "arm64: CPU time of a traced process, in virtual time" "$TOP/scripts/virtual-time.sh" arm64 traced-time
+step "x86_64: run" env ARCH=x86_64 "$TOP/scripts/run.sh"
+[ "$(uname -m)" != x86_64 ] ||
+	step "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 perf-stat
 for arch in x86_64 arm64; do
 	step "$arch: kunit.py" "$TOP/scripts/kunit.sh" $arch "$src"
 done
-[ "$(uname -m)" != x86_64 ] ||
-	step "x86_64: perf stat on cgroups, in virtual time" "$TOP/scripts/virtual-time.sh" x86_64 perf-stat
 step "LAVA jobs are valid" env SRC="$src" "$TOP/scripts/lava.sh"
 say "== the scripts' own tests"
 run_bats "$TOP"/scripts/tests/*.bats
 say "== what ran beside"
 collect
+for arch in x86_64 arm64; do
+	[ ! -s "$BUILD/$arch/results.tsv" ] || add_rows "$BUILD/$arch/results.tsv"
+done
 # These record all of this machine: nothing else is to run.
 [ "$(uname -m)" != x86_64 ] || run_perf_tests
 echo "$passed passed, $failed failed, $skipped skipped"

@@ -24,17 +24,11 @@ boot() {
 
 case $job in
 preempt)
-	# Two at a time: each takes one processor of this machine.
 	for mode in full lazy; do
-		pids=() rc=0
 		for cpus in 1 2; do
-			boot "$job-$mode-$cpus" "$cpus" "preempt=$mode kunit.filter_glob=sched_rq_clock" &
-			pids+=($!)
+			boot "$job-$mode-$cpus" "$cpus" "preempt=$mode kunit.filter_glob=sched_rq_clock" ||
+				die "$arch: failed with preempt=$mode, see above"
 		done
-		for pid in "${pids[@]}"; do
-			wait "$pid" || rc=1
-		done
-		[ "$rc" -eq 0 ] || die "$arch: failed with preempt=$mode, see above"
 	done
 	;;
 perf-stat)

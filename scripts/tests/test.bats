@@ -8,7 +8,7 @@ setup() {
 	cp "$top/.ci/run" "$repo/.ci/"
 	rm "$repo"/scripts/tests/*
 	printf '#!/usr/bin/env bats\n@test "one" { true; }\n@test "two" { skip "not here"; }\n' >"$repo/scripts/tests/small.bats"
-	for script in setup check-series virtual-time kunit lava; do
+	for script in setup kernel perf check-series virtual-time kunit lava; do
 		stand_in $script.sh <<<'exit 0'
 	done
 	mkdir "$work/bin"
@@ -20,11 +20,11 @@ setup() {
 		printf '%s\tsuite\t3\t0\t1\t\n' "$ARCH" >"$(dirname "$0")/../build/$ARCH/results.tsv"
 	SCRIPT
 	stand_in perf-test.sh <<<'echo "4 passed, 0 failed, 0 skipped"'
-	# shellcheck, the series, the kernels with kunit.py, LAVA; beside: groups and
-	# preemption on both architectures, traced-time on arm64; perf stat and perf
-	# record on x86_64 hosts only.
-	steps=12 perf=0
-	[ "$(uname -m)" != x86_64 ] || steps=13 perf=4
+	# shellcheck, the series, both kernels: built, run, with kunit.py; LAVA; in virtual
+	# time groups and preemption on both, traced-time on arm64; perf built, perf stat
+	# and perf record on x86_64 hosts only.
+	steps=14 perf=0
+	[ "$(uname -m)" != x86_64 ] || steps=16 perf=4
 }
 teardown() { teardown_copy; }
 
