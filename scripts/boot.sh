@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: [SMP=2] [LIMIT=300] [APPEND=...] [ICOUNT=] [THREADS=] boot.sh ARCH OBJ JOB OUT
 # Boot OBJ's kernel and root file system, run the script JOB in the guest, leave
-# OUT/kernel.log and OUT/job.log. EXTRA=FILE adds a program. THREADS=multi emulates each
+# OUT/kernel.log and OUT/job.log. EXTRA=FILE adds a program, EXTRA=FOLDER what is in it. THREADS=multi emulates each
 # CPU in a thread of its own, single all in one. With JOB '-': a prompt on this terminal
 # instead.
 # Status: 0 the job ended with 0 and the kernel had nothing to say against it;

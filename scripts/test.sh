@@ -85,7 +85,7 @@ add_rows() {
 # run_bats FILE...: bats counts, not its files.
 run_bats() {
 	local rc=0 plan ok bad skip
-	bats --tap "$@" >"$BUILD/bats.tap" 2>&1 </dev/null || rc=$?
+	bats --tap --timing "$@" >"$BUILD/bats.tap" 2>&1 </dev/null || rc=$?
 	cat "$BUILD/bats.tap"
 	plan=$(sed -nE 's/^1\.\.([0-9]+)$/\1/p' "$BUILD/bats.tap")
 	skip=$(grep -cE '^ok .* # skip' "$BUILD/bats.tap" || true)

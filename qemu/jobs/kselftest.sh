@@ -1,6 +1,7 @@
 # Run in the guest: every installed kselftest, through the kernel's own runner. With
 # quietperf.debug=1 on the command line, with the scheduler's check of its clock; with
-# quietperf.stress=SECONDS and quietperf.fuzz=CALLS, that much of both afterwards.
+# quietperf.stress=SECONDS, quietperf.fuzz=CALLS and quietperf.trinity=CALLS, that much of
+# each afterwards.
 # A failed test is the results' matter, not the job's: -f.
 cd /kselftest || exit 1
 word() { # the value of quietperf.NAME= on the kernel's command line
@@ -33,7 +34,14 @@ if [ -n "$(word stress)" ]; then
 	wait
 fi
 [ -z "$(word fuzz)" ] || long fuzz perf_events/fuzz "$seed" "$(word fuzz)"
-for what in tree storm rotation fuzz; do
+# Opening events, and ioctl() on these.
+trinity() {
+	mkdir /tmp/trinity-files && cd /tmp/trinity-files || return
+	/usr/bin/trinity --dangerous -q -q -l off -C 4 -a 64 -s "$seed" -N "$(word trinity)" \
+		-c perf_event_open -c ioctl --enable-fds=perf --stats
+}
+[ -z "$(word trinity)" ] || long trinity trinity
+for what in tree storm rotation fuzz trinity; do
 	[ -e "/tmp/$what" ] || continue
 	sed '/^guest: /!s/^/guest: /' "/tmp/$what"
 	grep -q "^guest: $what: .* status 0$" "/tmp/$what" || status=1

@@ -13,16 +13,17 @@ setup() {
 teardown() { teardown_copy; }
 
 @test "debug: both kernels on both architectures, with stress and random calls" {
-	stand_in run.sh <<<'echo "run $ARCH $PURPOSE $SMP: $APPEND"'
+	stand_in run.sh <<<'echo "run $ARCH $PURPOSE $SMP: $APPEND; $EXTRA"'
+	stand_in trinity.sh <<<'echo "trinity for $1"'
 	SEED=7 run "$repo/scripts/debug.sh"
 	[ "$status" -eq 0 ]
 	[ "$(grep -c '^run ' <<<"$output")" -eq 4 ]
-	grep -q '^run arm64 test-kcsan 4: .*quietperf.stress=600 quietperf.fuzz=20000 quietperf.seed=7' <<<"$output"
+	grep -q '^run arm64 test-kcsan 4: .*quietperf.stress=600 quietperf.fuzz=20000 quietperf.trinity=20000 quietperf.seed=7.*; trinity for arm64$' <<<"$output"
 }
 
 @test "debug: a kernel that fails is named, and the others are run" {
 	stand_in run.sh <<<"echo \"\$PURPOSE\" >>$work/runs; [ \"\$PURPOSE\" != test-debug ]"
-	ARCH=x86_64 run "$repo/scripts/debug.sh"
+	TRINITY=0 ARCH=x86_64 run "$repo/scripts/debug.sh"
 	one_line "failed: x86_64-debug"
 	[ "$(wc -l <"$work/runs")" -eq 2 ]
 }
