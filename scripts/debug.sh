@@ -20,7 +20,7 @@ for kind in "${kinds[@]}"; do
 	*) die "ONLY: unknown '$kind': debug and kcsan are there" ;;
 	esac
 done
-stress=${STRESS:-600} fuzz=${FUZZ:-20000} trinity=${TRINITY:-20000} long= extra=
+stress=${STRESS:-600} fuzz=${FUZZ:-20000} trinity=${TRINITY:-20000} long='' extra=''
 [ "$stress" = 0 ] || long+=" quietperf.stress=$stress"
 [ "$fuzz" = 0 ] || long+=" quietperf.fuzz=$fuzz"
 [ "$trinity" = 0 ] || long+=" quietperf.trinity=$trinity"
