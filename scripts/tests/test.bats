@@ -50,7 +50,7 @@ teardown() { teardown_copy; }
 }
 
 @test "test: an interrupt ends the steps beside the others too" {
-	stand_in virtual-time.sh <<<"echo \$\$ >$work/beside; exec sleep 100"
+	stand_in virtual-time.sh <<<"[ \$2 = perf-stat ] || { echo \$\$ >$work/beside; exec sleep 100; }"
 	stand_in kunit.sh <<<"echo \$\$ >$work/run; exec sleep 100"
 	"$repo/scripts/test.sh" >"$work/out" 2>&1 &
 	while [ ! -s "$work/beside" ] || [ ! -s "$work/run" ]; do sleep 0.1; done
